@@ -1,0 +1,62 @@
+// Builds everything into out/: main, preload, sidecars and the command line as CommonJS bundles, the
+// window as static files. `node scripts/build.mjs [part ...]` builds only the named parts.
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+// The oldest runtime we support is Node 18.15 / Chromium 114 (Electron 25).
+const NODE_TARGET = 'node18'
+// Native add-ons and their loaders stay outside the bundles; so do ws's optional accelerators.
+const EXTERNAL = ['electron', 'bufferutil', 'utf-8-validate', '@lydell/node-pty', 'libsql', 'node:sqlite']
+
+/** A CommonJS bundle for a Node host. `entries` maps output name to source file. */
+function nodeBundle(outDir, entries) {
+  return {
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    publicDir: false,
+    resolve: { conditions: ['node', 'import', 'module', 'default'] },
+    ssr: { noExternal: true, external: EXTERNAL },
+    build: {
+      ssr: true,
+      target: NODE_TARGET,
+      outDir: join(root, 'out', outDir),
+      emptyOutDir: true,
+      minify: false,
+      sourcemap: process.env.GATEHOUSE_SOURCEMAP === '1',
+      rolldownOptions: {
+        input: entries,
+        external: EXTERNAL,
+        output: { format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: 'shared-[name]-[hash].cjs' },
+      },
+    },
+  }
+}
+
+const sidecarEntries = Object.fromEntries(
+  readdirSync(join(root, 'sidecars'))
+    .filter((name) => existsSync(join(root, 'sidecars', name, 'entry.ts')))
+    .map((name) => [name, join(root, 'sidecars', name, 'entry.ts')]),
+)
+
+const parts = {
+  sidecars: () => build(nodeBundle('sidecars', sidecarEntries)),
+  cli: () => build(nodeBundle('cli', { gatehouse: join(root, 'main/cli/entry.ts') })),
+  main: () => build(nodeBundle('main', { index: join(root, 'main/index.ts') })),
+  preload: () => build(nodeBundle('preload', { index: join(root, 'preload/index.ts') })),
+  renderer: () => build({ configFile: join(root, 'renderer/vite.config.ts'), logLevel: 'warn' }),
+}
+
+const wanted = process.argv.slice(2)
+for (const name of wanted)
+  if (!(name in parts)) throw new Error(`unknown part ${name}; parts: ${Object.keys(parts).join(', ')}`)
+for (const [name, run] of Object.entries(parts)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const startedAt = Date.now()
+  await run()
+  console.error(`built out/${name} in ${Date.now() - startedAt} ms`)
+}

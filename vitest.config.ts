@@ -1,0 +1,36 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{main,preload,sidecars,scripts}/**/*.test.ts'],
+          exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
+          environment: 'node',
+          pool: 'threads',
+        },
+      },
+      {
+        test: {
+          name: 'renderer',
+          include: ['renderer/**/*.test.{ts,tsx}'],
+          environment: 'happy-dom',
+          pool: 'threads',
+        },
+      },
+      {
+        // Starts real sidecars and hosts from out/: run `npm run build` first.
+        test: {
+          name: 'integration',
+          include: ['{main,sidecars}/**/*.integration.test.ts'],
+          environment: 'node',
+          pool: 'forks',
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
