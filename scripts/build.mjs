@@ -1,9 +1,10 @@
 // Builds everything into out/: main, preload, sidecars and the command line as CommonJS bundles, the
 // window as static files. `node scripts/build.mjs [part ...]` builds only the named parts.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
+import { stampOf } from './ensure-build.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -56,7 +57,10 @@ for (const name of wanted)
   if (!(name in parts)) throw new Error(`unknown part ${name}; parts: ${Object.keys(parts).join(', ')}`)
 for (const [name, run] of Object.entries(parts)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
-  const startedAt = Date.now()
+  const startedAtMs = Date.now()
   await run()
-  console.error(`built out/${name} in ${Date.now() - startedAt} ms`)
+  // Dated to the start: a source saved while it was being built makes the part stale again.
+  writeFileSync(stampOf(name), '')
+  utimesSync(stampOf(name), startedAtMs / 1000, startedAtMs / 1000)
+  console.error(`built out/${name} in ${Date.now() - startedAtMs} ms`)
 }
