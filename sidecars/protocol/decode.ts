@@ -89,6 +89,12 @@ export const withDefault =
   (value, path) =>
     value === undefined || value === null ? fallback : inner(value, path)
 
+/** Absent decodes to `fallback`; `null` goes to `inner` and is usually refused there. */
+export const whenAbsent =
+  <T>(inner: Decoder<T>, fallback: T): Decoder<T> =>
+  (value, path) =>
+    value === undefined ? fallback : inner(value, path)
+
 export const nullable =
   <T>(inner: Decoder<T>): Decoder<T | null> =>
   (value, path) =>
