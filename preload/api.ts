@@ -233,8 +233,14 @@ export interface Invokes {
   'processes.save': { args: [id: string, format: 'raw' | 'text']; result: { path: string; bytes: number } | null }
   'egress.decide': { args: [EgressIntent]; result: { ruleId: string } }
   'egress.undo': { args: [ruleId: string]; result: null }
+  /** The rule that `egress.decide` would write, and the past connections it would have matched. */
+  'egress.preview': { args: [EgressIntent]; result: RulePreview }
+  /** Writes an export made by the window where the owner chooses; null = the owner chose nothing. */
+  'egress.saveExport': { args: [suggestedName: string, text: string]; result: { path: string; bytes: number } | null }
   'rules.remove': { args: [ruleId: string]; result: null }
   'rules.add': { args: [text: string]; result: { ruleId: string } }
+  /** Reads a rule text as `rules.add` would, without keeping it: its meaning in words, or what is wrong with it. */
+  'rules.validate': { args: [text: string]; result: { words: string | null; problem: string | null } }
   'rules.check': { args: [text: string, cwd: string]; result: { verdict: 'allow' | 'ask' | 'deny'; chain: string[] } }
   'settings.set': { args: [Partial<SettingsView>]; result: SettingsView }
   'sidecars.restart': { args: [SidecarName]; result: null }
