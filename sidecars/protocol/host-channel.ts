@@ -69,7 +69,8 @@ export const shutdownParams = object({ deadlineMs: integer(0) })
 
 export const gateMode = literal('observe', 'ask', 'enforce')
 /**
- * observe: run and record; ask: rules, then the owner; enforce: rules only, no match is a deny.
+ * observe: run and record, unless a rule denies it; ask: rules, then the owner; enforce: rules only, no
+ * match is a deny. A deny rule holds in every mode.
  */
 export type GateMode = Infer<typeof gateMode>
 
@@ -84,6 +85,12 @@ export const execServerConfig = object({
   agentGate: withDefault(gateMode, 'observe' as const),
   /** Bytes of output kept per process on disk before the oldest are dropped (with a gap record). */
   spoolBytes: withDefault(integer(0), 256 * 1024 * 1024),
+  /**
+   * Variables (PATH and a few more, from the owner's login shell) laid over the exec server's own
+   * environment before a child's is made. Live: the host sends them with `sidecar/configure` when the
+   * shell has answered, which may be after the first process was started.
+   */
+  baseEnvironment: withDefault(record(string), {}),
 })
 export const mcpServerConfig = object({
   socketPath: string,
