@@ -24,13 +24,14 @@ export class MalformedMessage extends Error {
     message: string,
     /** The id when it could still be read. */
     readonly id: RpcId | null = null,
+    readonly code: 'parseError' | 'invalidRequest' = 'invalidRequest',
+    /** It was meant as an answer to a request of the reader. */
+    readonly isAnswer = false,
   ) {
     super(message)
     this.name = 'MalformedMessage'
   }
 }
-
-const TOP_LEVEL_INTEGER_ID = /"id"\s*:\s*(-?\d{16,})/g
 
 /**
  * Reads one message. Accepts a missing or any `jsonrpc` member and ignores unknown members.
@@ -41,7 +42,7 @@ export function parseMessage(text: string): RpcMessage {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new MalformedMessage(`not JSON: ${(error as Error).message}`)
+    throw new MalformedMessage(`not JSON: ${(error as Error).message}`, null, 'parseError')
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('expected a JSON-RPC object')
@@ -57,7 +58,7 @@ export function parseMessage(text: string): RpcMessage {
   if ('error' in m) {
     const e = m.error as Partial<RpcErrorObject> | null
     if (typeof e !== 'object' || e === null || typeof e.code !== 'number' || typeof e.message !== 'string')
-      throw new MalformedMessage('error: expected {code, message}', id ?? null)
+      throw new MalformedMessage('error: expected {code, message}', id ?? null, 'invalidRequest', true)
     const error: RpcErrorObject = { code: e.code, message: e.message }
     if (e.data !== undefined) error.data = e.data
     return { kind: 'error', id: id ?? null, error }
@@ -73,34 +74,36 @@ function readId(id: unknown, text: string): RpcId | null {
   return Number.isSafeInteger(id) ? id : exactId(id, text)
 }
 
-/**
- * The digits of an id that JSON.parse rounded. More than one candidate can stand in the text (a
- * nested "id"); only one at depth 1 counts.
- */
+const TOP_LEVEL_ID = /"id"\s*:\s*(-?\d+)(?=\s*[,}])/y
+const MAX_ID = 0x7fff_ffff_ffff_ffffn
+const MIN_ID = -0x8000_0000_0000_0000n
+
+/** The digits of an id that JSON.parse rounded: the last "id" member at depth 1, as JSON.parse takes it. */
 function exactId(rounded: number, text: string): bigint {
-  for (const match of text.matchAll(TOP_LEVEL_INTEGER_ID))
-    if (depthAt(text, match.index) === 1 && Number(match[1]) === rounded) {
-      const exact = BigInt(match[1]!)
-      if (exact > 0x7fff_ffff_ffff_ffffn || exact < -0x8000_0000_0000_0000n)
-        throw new MalformedMessage('id: beyond a signed 64-bit integer')
-      return exact
+  let exact: bigint | undefined
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const c = text[at]
+    if (c === '{' || c === '[') depth++
+    else if (c === '}' || c === ']') depth--
+    else if (c === '"') {
+      TOP_LEVEL_ID.lastIndex = at
+      const digits = depth === 1 ? TOP_LEVEL_ID.exec(text)?.[1] : undefined
+      if (digits !== undefined) exact = BigInt(digits)
+      at = endOfString(text, at)
     }
-  throw new MalformedMessage('id: expected a string or a 64-bit integer')
+  }
+  if (exact === undefined || Number(exact) !== rounded || exact > MAX_ID || exact < MIN_ID)
+    throw new MalformedMessage('id: expected a string or a signed 64-bit integer')
+  return exact
 }
 
-function depthAt(text: string, end: number): number {
-  let depth = 0
-  let inString = false
-  for (let i = 0; i < end; i++) {
-    const c = text.charCodeAt(i)
-    if (inString) {
-      if (c === 0x5c) i++
-      else if (c === 0x22) inString = false
-    } else if (c === 0x22) inString = true
-    else if (c === 0x7b || c === 0x5b) depth++
-    else if (c === 0x7d || c === 0x5d) depth--
+/** Index of the quote that closes the string opened at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; ; at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '"' || at >= text.length) return at
   }
-  return inString ? -1 : depth
 }
 
 const idText = (id: RpcId | null): string => (typeof id === 'bigint' ? id.toString() : JSON.stringify(id))

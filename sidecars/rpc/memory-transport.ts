@@ -1,65 +1,63 @@
+import { Delivery } from './delivery.ts'
+import { OutgoingGauge, type QueueLimits } from './outgoing-gauge.ts'
 import type { CloseReason, Transport, TransportHandlers } from './transport.ts'
 
 class MemoryTransport implements Transport {
   other!: MemoryTransport
-  private handlers: TransportHandlers | undefined
-  private inbox: string[] = []
-  private paused = false
-  private scheduled = false
-  private ended: CloseReason | undefined
-  readonly queuedBytes = 0
+  private readonly gauge: OutgoingGauge
+  private readonly delivery = new Delivery((bytes) => this.other.gauge.remove(bytes))
 
-  constructor(readonly label: string) {}
+  constructor(
+    readonly label: string,
+    limits: Partial<QueueLimits>,
+  ) {
+    this.gauge = new OutgoingGauge(limits)
+  }
 
+  get queuedBytes(): number {
+    return this.gauge.queuedBytes
+  }
   start(handlers: TransportHandlers): void {
-    if (this.handlers) return
-    this.handlers = handlers
-    this.schedule()
+    queueMicrotask(() => this.delivery.start(handlers))
   }
   send(text: string): boolean {
-    if (this.ended || this.other.ended) return true
-    this.other.inbox.push(text)
-    this.other.schedule()
-    return true
+    if (this.delivery.ended) return true
+    if (this.gauge.wouldOverflow(text.length)) {
+      this.endBoth({ code: 'overflow', message: 'the other side does not read' }, false)
+      return false
+    }
+    const hasRoom = this.gauge.add(text.length)
+    queueMicrotask(() => this.other.delivery.message(text, text.length))
+    return hasRoom
   }
   drained(): Promise<void> {
-    return Promise.resolve()
+    return this.gauge.drained()
   }
   pause(): void {
-    this.paused = true
+    this.delivery.pause()
   }
   resume(): void {
-    this.paused = false
-    this.schedule()
+    this.delivery.resume()
   }
   close(message = 'closed here'): void {
-    this.end({ code: 'local', message })
-    this.other.end({ code: 'remote', message: 'closed by the other side' })
+    this.endBoth({ code: 'local', message }, true)
   }
-  private end(reason: CloseReason): void {
-    if (this.ended) return
-    this.ended = reason
-    this.schedule()
-  }
-  private schedule(): void {
-    if (this.scheduled || !this.handlers) return
-    this.scheduled = true
+
+  private endBoth(reason: CloseReason, discard: boolean): void {
+    if (this.delivery.ended) return
+    this.gauge.release()
+    this.delivery.end(reason, discard)
     queueMicrotask(() => {
-      this.scheduled = false
-      while (!this.paused && this.inbox.length > 0) this.handlers!.onMessage(this.inbox.shift()!)
-      if (this.ended && this.inbox.length === 0 && !this.paused) {
-        const { onClose } = this.handlers!
-        this.handlers = { onMessage() {}, onProblem() {}, onClose() {} }
-        onClose(this.ended)
-      }
+      this.other.gauge.release()
+      this.other.delivery.end({ code: 'remote', message: 'the other side closed the channel' })
     })
   }
 }
 
-/** Two linked transports in one process, for tests. Delivery is asynchronous, ordered and unbounded. */
-export function memoryPair(label = 'memory'): [Transport, Transport] {
-  const a = new MemoryTransport(`${label} a`)
-  const b = new MemoryTransport(`${label} b`)
+/** Two linked transports in one process, for tests. Delivery is asynchronous, in order, and bounded like any other. */
+export function memoryPair(label = 'memory', limits: Partial<QueueLimits> = {}): [Transport, Transport] {
+  const a = new MemoryTransport(`${label} a`, limits)
+  const b = new MemoryTransport(`${label} b`, limits)
   a.other = b
   b.other = a
   return [a, b]

@@ -1,15 +1,13 @@
 /** How a sidecar's entry file starts: the same code under a host and alone as a command. */
 import type { InitializeParams, SidecarName } from '../protocol/host-channel.ts'
 import type { RpcPeer } from './peer.ts'
+import type { PortLike } from './port-like.ts'
+import { parentPortCarrier, PortTransport, type ParentPortLike } from './port-transport.ts'
+import { exitOnUnhandledFailure } from './fatal.ts'
+import { HOST_CHANNEL_FLAG, takeHostChannel } from './host-channel-stdio.ts'
+import { serveHost } from './serve-host.ts'
 
-/** One end of a MessagePort (Electron's MessagePortMain or worker_threads'), only what we use. */
-export interface PortLike {
-  postMessage(message: unknown): void
-  on(event: 'message', listener: (event: { data: unknown }) => void): void
-  on(event: 'close', listener: () => void): void
-  start(): void
-  close(): void
-}
+export type { PortLike }
 
 export interface HostContext {
   /** The channel to the host. Register handlers while `underHost` runs; requests wait until it returns. */
@@ -34,4 +32,29 @@ export interface SidecarDefinition {
   underHost(context: HostContext): Promise<SidecarInstance>
   /** Run as a command (`gatehouse exec-server …`), argv without node and script. Resolves with the exit code. */
   alone(argv: string[]): Promise<number>
+}
+
+/**
+ * Runs a sidecar to its end; the only call of an entry file.
+ *
+ * The carrier follows from how the process was started: a utility process of Electron talks over its
+ * `parentPort`; `--host-channel` as first argument means JSON lines on stdin and stdout; anything else
+ * is the command. An unhandled failure is logged and ends the process with code 1 in all three.
+ */
+export function runSidecar(definition: SidecarDefinition): void {
+  exitOnUnhandledFailure(definition.name)
+  const { parentPort } = process as NodeJS.Process & { parentPort?: ParentPortLike }
+  if (parentPort) {
+    const transport = new PortTransport('host channel', parentPortCarrier(parentPort))
+    serveHost(definition, transport, (listener) => transport.onPort(listener))
+  } else if (process.argv[2] === HOST_CHANNEL_FLAG) {
+    serveHost(definition, takeHostChannel(), () => {})
+  } else {
+    void definition.alone(process.argv.slice(2)).then((exitCode) => exitAfterOutput(exitCode))
+  }
+}
+
+/** `process.exit` cuts off output that still waits in a pipe. */
+function exitAfterOutput(exitCode: number): void {
+  process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)))
 }

@@ -9,7 +9,7 @@ export interface CloseReason {
 
 /** Something was wrong with one incoming message; the transport lives on. */
 export interface TransportProblem {
-  code: 'message-too-long' | 'not-utf8'
+  code: 'message-too-long' | 'not-utf8' | 'not-a-message'
   message: string
 }
 
@@ -43,5 +43,6 @@ export interface Transport {
   /** Stops and restarts delivery; the carrier holds the other side back. */
   pause(): void
   resume(): void
+  /** Nothing is delivered after this; what was sent before still leaves, for a short while. */
   close(message?: string): void
 }
