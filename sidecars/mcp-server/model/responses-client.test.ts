@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DecodeError } from '../../protocol/decode.ts'
 import { EventStreamReader } from './event-stream.ts'
 import { delayInText, ModelFailure } from './model-failure.ts'
@@ -65,6 +65,7 @@ describe('a response stream', () => {
     }
     answers = [ok, ok]
     const types = (await stream()).map((e) => e.type)
+    await vi.waitFor(() => expect(client.idleConnections).toBe(1))
     await stream()
     expect([types, sockets.size, bodies]).toEqual([
       ['response.created', 'response.output_text.delta', 'response.completed'],

@@ -60,6 +60,14 @@ export class ResponsesClient {
     }
   }
 
+  /** Connections kept open for the next request. */
+  get idleConnections(): number {
+    return [this.http, this.https].reduce(
+      (sum, agent) => sum + Object.values(agent.freeSockets).reduce((n, sockets) => n + (sockets?.length ?? 0), 0),
+      0,
+    )
+  }
+
   close(): void {
     this.http.destroy()
     this.https.destroy()
