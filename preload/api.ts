@@ -122,6 +122,8 @@ export interface SettingsView {
   agentGate: 'observe' | 'ask' | 'enforce'
   notifications: boolean
   globalShortcut: string | null
+  /** Closing the window leaves the host at work behind the tray icon; absent = true. */
+  keepInTray?: boolean
 }
 
 export interface NoticeView {
