@@ -28,7 +28,7 @@ const LAWS = [
   { from: 'renderer/', may: ['renderer/', 'preload/api', 'sidecars/protocol/'], node: false, electron: false },
   ...['main/desktop/', 'main/ipc/', 'main/index.ts'].map((from) => ({
     from,
-    may: ['main/', 'preload/api', 'sidecars/protocol/', 'sidecars/rpc/'],
+    may: ['main/', 'preload/api', 'preload/channels', 'sidecars/protocol/', 'sidecars/rpc/'],
     node: true,
     electron: true,
   })),

@@ -26,8 +26,7 @@ export function restoreBounds(file: string, displays: Rectangle[]): WindowBounds
   const size = { width: Math.max(width, SMALLEST.width), height: Math.max(height, SMALLEST.height), maximized }
   if (x === undefined || y === undefined) return size
   const isVisible = displays.some(
-    (d) =>
-      x + size.width >= d.x + VISIBLE && x + VISIBLE <= d.x + d.width && y >= d.y && y + VISIBLE <= d.y + d.height,
+    (d) => x + size.width >= d.x + VISIBLE && x + VISIBLE <= d.x + d.width && y >= d.y && y + VISIBLE <= d.y + d.height,
   )
   return isVisible ? { ...size, x, y } : size
 }
