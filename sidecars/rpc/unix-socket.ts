@@ -21,7 +21,7 @@ export interface UnixListener {
 
 /**
  * Listens on a unix socket that only the owner can open: mode 0600 in a folder of mode 0700 (made when
- * missing). A socket left behind by a dead process is replaced; one that answers, or a file that is no
+ * missing; one that others can reach is refused). A socket left behind by a dead process is replaced; one that answers, or a file that is no
  * socket, is left alone.
  * @throws SocketPathError
  */
@@ -85,7 +85,9 @@ function preparePrivateFolder(folder: string): void {
   const { uid, mode } = statSync(folder)
   if (uid !== process.getuid?.())
     throw new SocketPathError(`${folder}: belongs to another user; choose a data folder of your own`)
-  if ((mode & 0o077) !== 0) chmodSync(folder, 0o700)
+  // Never tightened here: it may be a folder that others share, such as /tmp.
+  if ((mode & 0o077) !== 0)
+    throw new SocketPathError(`${folder}: others can reach this folder; run chmod 700 on it, or choose another`)
 }
 
 async function removeStaleSocket(path: string): Promise<void> {
@@ -106,18 +108,14 @@ async function removeStaleSocket(path: string): Promise<void> {
     throw new SocketPathError(`${path}: another process listens there; stop it, or use another data folder`)
 }
 
-/** The umask makes the file 0600 from its first moment; listening on a path binds before it returns. */
+/** Until the mode is set, the mode of the folder keeps others out. */
 function bindPrivately(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    const before = process.umask(0o177)
-    try {
-      server.listen(path, () => {
-        server.off('error', reject)
-        resolve()
-      })
-    } finally {
-      process.umask(before)
-    }
+    server.listen(path, () => {
+      server.off('error', reject)
+      chmodSync(path, 0o600)
+      resolve()
+    })
   })
 }
