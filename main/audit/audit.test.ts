@@ -8,7 +8,7 @@ import { Audit, type AuditEvent, type AuditRecord } from './audit.ts'
 import type { JournalLimits, JournalWriterOptions } from './journal-writer.ts'
 
 let folder: string
-let open: Audit[] = []
+const open: Audit[] = []
 beforeEach(async () => {
   folder = join(await mkdtemp(join(tmpdir(), 'gatehouse-audit-')), 'audit')
 })
