@@ -1,0 +1,12 @@
+/** The exec server client: what the MCP server, the host and tests use. */
+export type { ExecCarrier, ExecConnector } from './carrier.ts'
+export { commandConnector, type CommandConnectorOptions } from './command-connector.ts'
+export { ExecClient, type ExecClientOptions, type ExecClientState } from './exec-client.ts'
+export { ExecSessionLost, spawnErrorKindOf, type SessionEnd } from './exec-errors.ts'
+export { ExecProcess, type ReadOptions, type ReadOutput } from './exec-process.ts'
+export type { OutputChunk, OutputGap, ProcessExit, ProcessOutput } from './process-event.ts'
+export { isNotFound, RemoteFile, type FileCall, type RemoteFiles } from './remote-files.ts'
+export type { HttpAnswer, HttpCall, RemoteHttp } from './remote-http.ts'
+export type { ExecStart } from './start-process.ts'
+export { unixSocketConnector, type UnixSocketConnectorOptions } from './unix-socket-connector.ts'
+export { websocketConnector, type WebSocketConnectorOptions } from './websocket-connector.ts'
