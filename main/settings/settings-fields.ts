@@ -1,0 +1,91 @@
+import type { SettingsView } from '../../preload/api.ts'
+import {
+  boolean,
+  decode,
+  DecodeError,
+  integer,
+  literal,
+  nullable,
+  string,
+  type Decoder,
+} from '../../sidecars/protocol/decode.ts'
+
+/** Everything that settings.json may say. Each name is the key in the file. */
+export interface Settings extends Required<SettingsView> {
+  /** Loopback ports that outside agents use; 0 = one that is free at each start. */
+  execServerPort: number
+  mcpPort: number
+  proxyPort: number
+  /** Lets commands reach and serve every address of this machine and its networks. Wide; off by default. */
+  allowLocalBinding: boolean
+  /** Output kept on disk per process. */
+  spoolBytes: number
+}
+
+const shortcut: Decoder<string> = (value, path) => {
+  const text = string(value, path)
+  if (text.trim() === '' || text.length > 100)
+    throw new DecodeError(path, 'expected a shortcut such as "CommandOrControl+Shift+G", or null for none')
+  return text
+}
+const port = integer(0, 65535)
+
+const FIELDS: { [K in keyof Settings]: { decoder: Decoder<Settings[K]>; fallback: Settings[K] } } = {
+  theme: { decoder: literal('system', 'dark', 'light', 'high-contrast'), fallback: 'system' },
+  unknownHost: { decoder: literal('ask', 'block'), fallback: 'ask' },
+  agentGate: { decoder: literal('observe', 'ask', 'enforce'), fallback: 'observe' },
+  notifications: { decoder: boolean, fallback: true },
+  globalShortcut: { decoder: nullable(shortcut), fallback: null },
+  keepInTray: { decoder: boolean, fallback: true },
+  execServerPort: { decoder: port, fallback: 0 },
+  mcpPort: { decoder: port, fallback: 0 },
+  proxyPort: { decoder: port, fallback: 0 },
+  allowLocalBinding: { decoder: boolean, fallback: false },
+  spoolBytes: { decoder: integer(0), fallback: 256 * 1024 * 1024 },
+}
+const NAMES = Object.keys(FIELDS) as (keyof Settings)[]
+
+export interface ReadSettings {
+  settings: Settings
+  /** One sentence per field that was not taken over, each naming it. */
+  problems: string[]
+  unknownKeys: string[]
+}
+
+/** Settings from the object in the file: a bad field falls back alone, an unknown one is only named. */
+export function readSettings(raw: Record<string, unknown>): ReadSettings {
+  const problems: string[] = []
+  const settings = {} as Record<string, unknown>
+  for (const name of NAMES) {
+    const { decoder, fallback } = FIELDS[name]
+    settings[name] = fallback
+    if (!Object.hasOwn(raw, name)) continue
+    try {
+      settings[name] = decoder(raw[name], name)
+    } catch (error) {
+      problems.push(`${(error as Error).message}; ${JSON.stringify(fallback)} is used`)
+    }
+  }
+  const unknownKeys = Object.keys(raw).filter((key) => !Object.hasOwn(FIELDS, key))
+  return { settings: settings as unknown as Settings, problems, unknownKeys }
+}
+
+/**
+ * A change as it may be applied: known fields with good values.
+ * @throws DecodeError naming the field
+ */
+export function decodeChange(change: object): Partial<Settings> {
+  const decoded: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(change)) {
+    if (value === undefined) continue
+    if (!Object.hasOwn(FIELDS, name)) throw new DecodeError(`settings.${name}`, 'there is no such setting')
+    decoded[name] = decode<unknown>(FIELDS[name as keyof Settings].decoder, value, `settings.${name}`)
+  }
+  return decoded as Partial<Settings>
+}
+
+/** What the window sees. */
+export function settingsView(settings: Settings): SettingsView {
+  const { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray } = settings
+  return { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray }
+}
