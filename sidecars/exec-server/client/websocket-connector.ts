@@ -1,4 +1,4 @@
-import WebSocket from 'ws'
+import { WebSocket } from 'ws'
 import { WebSocketTransport } from '../../rpc/websocket-transport.ts'
 import type { ExecConnector } from './carrier.ts'
 
