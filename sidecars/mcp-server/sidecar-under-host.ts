@@ -1,0 +1,81 @@
+import { ExecClient, unixSocketConnector } from '../exec-server/client/index.ts'
+import { decode, object, unknown } from '../protocol/decode.ts'
+import { mcpServerConfig, type McpServerConfig } from '../protocol/host-channel.ts'
+import { sessionId } from '../protocol/ids.ts'
+import { canonicalSubject } from '../protocol/subject.ts'
+import { RpcError } from '../rpc/rpc-error.ts'
+import type { HostContext, SidecarInstance } from '../rpc/sidecar.ts'
+import { listenForAttach } from './attach/attach-listener.ts'
+import { listenHttp, type HttpListener } from './http/http-listener.ts'
+import { ExecClientPort } from './processes/exec-client-port.ts'
+import { NoExecPort } from './processes/exec-port.ts'
+import { PeerHostLink } from './sessions/host-link.ts'
+import { SessionRegistry } from './sessions/session-registry.ts'
+import { createAgentServer } from './tools/agent-server.ts'
+
+/**
+ * The exec server is on this machine: when its connection ends it has ended, and a new one is there
+ * within the supervisor's first back-offs or not soon.
+ */
+const EXEC_RECOVERY_MS = 5_000
+
+/** Serves agents on the host's behalf until `shutdown`. @throws when the socket cannot be offered */
+export async function serveUnderHost({ host, params }: HostContext): Promise<SidecarInstance> {
+  const config = decode(mcpServerConfig, params.config, 'config')
+  const log = (message: string) => console.error(message)
+  const client = config.execServer && execClient(config.execServer, log)
+  const exec = client ? new ExecClientPort(client) : new NoExecPort('this host has no exec server')
+  const registry = new SessionRegistry(new PeerHostLink(host), exec)
+  const { socketPath, agentToken } = config
+  const socket = await listenForAttach({ socketPath, agentToken, registry, log })
+  const http = await offerHttp(config, registry, log)
+
+  host.onNotification('approvals/pending', unknown, () => {})
+  host.onRequest('sessions/interrupt', object({ id: sessionId }), async ({ id }) => {
+    const session = registry.get(id)
+    if (!session) throw new RpcError('notFound', `no session ${id} is attached here`)
+    await session.interrupt()
+    return {}
+  })
+  return {
+    endpoints: { unix: socket.path, ...('url' in http ? { http: http.url } : {}) },
+    warnings: 'problem' in http ? [http.problem] : [],
+    configure: (changed) => rejectChange(config, changed),
+    async shutdown() {
+      await registry.dispose('Gatehouse is stopping')
+      await Promise.all([socket.close(), 'url' in http ? http.close() : undefined])
+      await client?.close('the MCP server is stopping')
+    },
+  }
+}
+
+function execClient({ socketPath, token }: NonNullable<McpServerConfig['execServer']>, log: (m: string) => void) {
+  return new ExecClient({
+    connect: unixSocketConnector({ path: socketPath, attach: { token, name: 'mcp-server' } }),
+    clientName: 'gatehouse-mcp-server',
+    recoveryMs: EXEC_RECOVERY_MS,
+    onOddity: log,
+  })
+}
+
+/** Agents can still use the socket when the port is taken, so that is only a warning. */
+async function offerHttp(
+  { http, agentToken }: McpServerConfig,
+  registry: SessionRegistry,
+  log: (message: string) => void,
+): Promise<HttpListener | { problem: string } | Record<string, never>> {
+  if (!http) return {}
+  try {
+    return await listenHttp(http.port, { agentToken, registry, createServer: createAgentServer, log })
+  } catch (error) {
+    return { problem: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Nothing of this configuration can change while clients are attached. */
+async function rejectChange(current: McpServerConfig, changed: unknown): Promise<void> {
+  const next = decode(mcpServerConfig, changed, 'config')
+  for (const key of Object.keys({ ...current, ...next }) as (keyof McpServerConfig)[])
+    if (canonicalSubject(current[key]) !== canonicalSubject(next[key]))
+      throw new RpcError('invalidParams', `config.${key} cannot change while the MCP server runs; restart it`)
+}
