@@ -1,0 +1,48 @@
+import type { OutputStream } from '../../protocol/host-channel.ts'
+
+/** How a child ended. Exactly one of the two is set. */
+export interface ChildExit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+export interface ChildEvents {
+  /** The bytes are the receiver's to keep. */
+  onOutput(stream: OutputStream, bytes: Buffer): void
+  /** Once, when the child itself has ended; output may follow. */
+  onExit(exit: ChildExit): void
+  /** Once, when no output can come any more. */
+  onOutputEnd(): void
+}
+
+/** What the child's standard input is. */
+export type StdinKind = 'none' | 'pipe' | 'tty'
+
+/** A started process and the streams that lead to it. */
+export interface Child {
+  /** Also its process group and session. */
+  readonly pid: number
+  readonly stdin: StdinKind
+  /** Queues bytes for stdin. Ignored when stdin has ended or nobody reads it any more. */
+  write(bytes: Buffer): void
+  /** Ends stdin after what is queued. On a terminal: the end-of-file character. */
+  endInput(): void
+  /** Bytes queued for stdin that the child has not taken. */
+  readonly queuedInputBytes: number
+  /** Stops and restarts the reading of output; the child blocks when its pipe is full. */
+  pause(): void
+  resume(): void
+  /** @throws RangeError for sizes a terminal cannot have; ignored for pipes and after the end */
+  resize(columns: number, rows: number): void
+  /** Lets go of every descriptor; output that was not read is lost. */
+  dispose(): void
+}
+
+/** Everything that is needed to start one; `program` is the file that is executed. */
+export interface ChildSpec {
+  program: string
+  /** What the program sees as its arguments; [0] is the name it sees for itself. */
+  argv: readonly string[]
+  cwd: string
+  environment: Readonly<Record<string, string>>
+}

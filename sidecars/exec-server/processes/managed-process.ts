@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import type { OutputStream, ProcessFacts } from '../../protocol/host-channel.ts'
+import type { ProcessId, RequestId, SessionId } from '../../protocol/ids.ts'
+import type { Child, ChildEvents, ChildExit } from './child.ts'
+import { wireExitCode } from './exit-status.ts'
+import { OutputLog, type OutputChunk } from './output-log.ts'
+import type { OutputSpool } from './output-spool.ts'
+import { WriteIds } from './write-ids.ts'
+
+/** Told of everything that happens to a process, in the order of the numbers. */
+export interface ProcessObserver {
+  onOutput(process: ManagedProcess, chunk: OutputChunk): void
+  onExited(process: ManagedProcess, seq: number): void
+  onClosed(process: ManagedProcess, seq: number): void
+}
+
+/** Why the child's output is not being read. */
+export type HoldReason = object
+
+export interface ProcessSeed {
+  sessionId: SessionId
+  /** The id the client chose. */
+  clientProcessId: string
+  argv: readonly string[]
+  /** Native path, for people. */
+  cwd: string
+  tty: boolean
+}
+
+/**
+ * One process: its child, its numbered output and how it ended. `starting` until `begin`, then
+ * `running`; `exited` when the child ended; `closed` when no output can come any more.
+ */
+export class ManagedProcess implements ChildEvents {
+  readonly id = `prc_${randomUUID()}` as ProcessId
+  readonly log: OutputLog
+  readonly writeIds = new WriteIds()
+  readonly startedAtMs = Date.now()
+  /** Fires when it is to be stopped before it has started. */
+  readonly startAbort = new AbortController()
+  requestId: RequestId | undefined
+  /** For people: why the start failed, or what was stopped with it. */
+  detail: string | undefined
+
+  private current: ProcessFacts['state'] = 'starting'
+  private child: Child | undefined
+  private exit: ChildExit | undefined
+  private exitedAtMs: number | undefined
+  private exitSeq = 0
+  private isOutputOver = false
+  private readonly observers = new Set<ProcessObserver>()
+  private readonly holds = new Set<HoldReason>()
+  private readonly waiters = new Set<() => void>()
+
+  constructor(
+    readonly seed: ProcessSeed,
+    makeSpool: (id: ProcessId) => OutputSpool | undefined,
+  ) {
+    this.log = new OutputLog(makeSpool(this.id), {
+      onPressure: (isPressed) => (isPressed ? this.hold(this.log) : this.release(this.log)),
+      onSpoolFailure: (error) => (this.detail = `older output could not be kept on disk: ${error.message}`),
+    })
+  }
+
+  get state(): ProcessFacts['state'] {
+    return this.current
+  }
+  get pid(): number | null {
+    return this.child?.pid ?? null
+  }
+  get isRunning(): boolean {
+    return this.current === 'running'
+  }
+  get hasExited(): boolean {
+    return this.exit !== undefined
+  }
+  get isClosed(): boolean {
+    return this.current === 'closed'
+  }
+  /** Sequence number of the exit, 0 before it. */
+  get exitedSeq(): number {
+    return this.exitSeq
+  }
+  /** As the wire has it; null before the exit. */
+  get exitCode(): number | null {
+    return this.exit ? wireExitCode(this.exit, this.seed.tty) : null
+  }
+  get stdin(): Child['stdin'] {
+    return this.child?.stdin ?? 'none'
+  }
+
+  /** The child is there. Its events may come from now on. */
+  begin(child: Child): void {
+    this.child = child
+    this.current = 'running'
+    if (this.holds.size > 0) child.pause()
+  }
+
+  /** The start failed; nothing of it is left. */
+  fail(detail: string): void {
+    this.current = 'failed'
+    this.detail = detail
+    this.wake()
+  }
+
+  /** Observers are told after the log has the event. Returns what ends the observation. */
+  observe(observer: ProcessObserver): () => void {
+    this.observers.add(observer)
+    return () => this.observers.delete(observer)
+  }
+
+  /** Stops reading output until every reason is released: the child blocks on its pipe. */
+  hold(reason: HoldReason): void {
+    this.holds.add(reason)
+    if (this.holds.size === 1) this.child?.pause()
+  }
+  release(reason: HoldReason): void {
+    if (this.holds.delete(reason) && this.holds.size === 0) this.child?.resume()
+  }
+
+  /** Resolves at the next event, after `timeoutMs`, or when `signal` fires. */
+  nextEvent(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', done)
+        this.waiters.delete(done)
+        resolve()
+      }
+      // setTimeout takes no more than 2^31 - 1 ms and would fire at once.
+      const timer = setTimeout(done, Math.min(timeoutMs, 0x7fff_ffff))
+      this.waiters.add(done)
+      signal.addEventListener('abort', done, { once: true })
+    })
+  }
+
+  write(bytes: Buffer): void {
+    this.child?.write(bytes)
+  }
+  endInput(): void {
+    this.child?.endInput()
+  }
+  get queuedInputBytes(): number {
+    return this.child?.queuedInputBytes ?? 0
+  }
+  resize(columns: number, rows: number): void {
+    this.child?.resize(columns, rows)
+  }
+
+  onOutput(stream: OutputStream, bytes: Buffer): void {
+    const chunk = this.log.append(stream, bytes)
+    for (const observer of this.observers) observer.onOutput(this, chunk)
+    if (this.waiters.size > 0) this.wake()
+  }
+
+  onExit(exit: ChildExit): void {
+    this.exit = exit
+    this.exitedAtMs = Date.now()
+    this.current = 'exited'
+    this.exitSeq = this.log.takeSeq()
+    for (const observer of this.observers) observer.onExited(this, this.exitSeq)
+    this.closeWhenOver()
+    this.wake()
+  }
+
+  onOutputEnd(): void {
+    this.isOutputOver = true
+    this.closeWhenOver()
+  }
+
+  facts(): ProcessFacts {
+    const { seed, exit } = this
+    return {
+      id: this.id,
+      sessionId: seed.sessionId,
+      clientProcessId: seed.clientProcessId,
+      argv: [...seed.argv],
+      cwd: seed.cwd,
+      tty: seed.tty,
+      pid: this.pid,
+      state: this.current,
+      startedAtMs: this.startedAtMs,
+      exitedAtMs: this.exitedAtMs,
+      exitCode: this.exitCode ?? undefined,
+      exitSignal: exit?.signal ?? undefined,
+      detail: this.detail,
+      outputBytes: this.log.totalBytes,
+      firstSeq: this.log.firstSeq,
+      nextSeq: this.log.nextSeq,
+      acceptsInput: this.isRunning && this.stdin !== 'none',
+      requestId: this.requestId,
+    }
+  }
+
+  /** Lets go of descriptors and disk. The child itself is somebody else's to stop. */
+  dispose(): void {
+    this.child?.dispose()
+    void this.log.dispose()
+    this.wake()
+  }
+
+  private closeWhenOver(): void {
+    if (!this.exit || !this.isOutputOver || this.current === 'closed') return
+    this.current = 'closed'
+    const seq = this.log.takeSeq()
+    this.child?.dispose()
+    for (const observer of this.observers) observer.onClosed(this, seq)
+    this.wake()
+  }
+
+  private wake(): void {
+    for (const waiter of this.waiters) waiter()
+  }
+}

@@ -1,0 +1,151 @@
+import type { ProcessStartParams } from '../../protocol/exec-process.ts'
+import type { SessionId } from '../../protocol/ids.ts'
+import { parsePathUri, PathUriError, textOfPath } from '../../protocol/path-uri.ts'
+import type { Sandbox, SandboxType } from '../sandbox/sandbox.ts'
+import type { Session } from '../sessions/session.ts'
+import type { WireConnection } from '../wire/wire-connection.ts'
+import { WireError } from '../wire/wire-error.ts'
+import type { Child, ChildSpec } from './child.ts'
+import { childEnvironment, type Environment } from './child-environment.ts'
+import type { CommandGate } from './command-gate.ts'
+import { commandSubject } from './command-subject.ts'
+import { ManagedProcess } from './managed-process.ts'
+import { startPipeChild } from './pipe-child.ts'
+import type { ProcessTable } from './process-table.ts'
+import { oversizedArgument, spawnFailure } from './spawn-failure.ts'
+
+export interface StartResult {
+  processId: string
+  sandboxType: SandboxType
+}
+
+export interface StarterParts {
+  table: ProcessTable
+  sandbox: Sandbox
+  /** None when nobody supervises: then whoever has the connection decides. */
+  gate: CommandGate | undefined
+  /** What a child may inherit of this server's environment; asked at every start. */
+  inheritable(): Environment
+}
+
+/** Starts processes: checks, asks the gate, spawns. */
+export class ProcessStarter {
+  constructor(private readonly parts: StarterParts) {}
+
+  /** @throws WireError; the client's process id is then free again */
+  async start(params: ProcessStartParams, session: Session, connection: WireConnection): Promise<StartResult> {
+    const { table } = this.parts
+    const cwd = checkedCwd(params)
+    checkText(params)
+    if (session.find(params.processId))
+      throw new WireError('invalidRequest', `process ${params.processId} already exists`)
+    const process = table.add(
+      {
+        sessionId: this.ownerOf(params, session, connection),
+        clientProcessId: params.processId,
+        argv: params.argv,
+        cwd,
+        tty: params.tty,
+      },
+      session,
+    )
+    const forget = connection.own({ dispose: () => process.startAbort.abort() })
+    try {
+      const sandboxType = await this.spawn(process, params, cwd, connection)
+      return { processId: params.processId, sandboxType }
+    } catch (error) {
+      table.failed(process, session, error instanceof Error ? error.message : String(error))
+      throw error
+    } finally {
+      forget()
+    }
+  }
+
+  private async spawn(
+    process: ManagedProcess,
+    params: ProcessStartParams,
+    cwd: string,
+    connection: WireConnection,
+  ): Promise<SandboxType> {
+    const { sandbox, gate, table } = this.parts
+    const inheritable = this.parts.inheritable()
+    const environment = childEnvironment(params, inheritable)
+    const plain: ChildSpec = { program: params.argv[0] as string, argv: seenArgv(params), cwd, environment }
+    // Refuses before anybody is asked: a question about what cannot run is noise.
+    const { spec, sandboxType } = sandbox.confine(plain, params)
+    const tooBig = oversizedArgument(spec)
+    if (tooBig) throw tooBig
+    if (gate) {
+      const subject = commandSubject(params, cwd, environment, inheritable)
+      const { gatehouse } = (isInternal(connection) && params.metadata) || {}
+      const answer = await gate.pass(
+        {
+          process,
+          subject,
+          gate: gatehouse?.gate,
+          toolCallId: gatehouse?.toolCallId ?? params.metadata?.toolCallId,
+          title: gatehouse?.title,
+          isInternal: isInternal(connection),
+        },
+        process.startAbort.signal,
+      )
+      process.requestId = answer.requestId
+      Object.assign(spec.environment, answer.environment)
+    }
+    if (process.startAbort.signal.aborted) throw new WireError('internal', 'the process was stopped before it started')
+    process.begin(await this.startChild(process, spec, params))
+    table.started(process)
+    return sandboxType
+  }
+
+  private async startChild(process: ManagedProcess, spec: ChildSpec, params: ProcessStartParams): Promise<Child> {
+    try {
+      return await startPipeChild(spec, params.pipeStdin, process)
+    } catch (error) {
+      throw spawnFailure(error as NodeJS.ErrnoException, spec)
+    }
+  }
+
+  /** Only our own programs may act for another session than their connection's. */
+  private ownerOf(params: ProcessStartParams, session: Session, connection: WireConnection): SessionId {
+    const named = isInternal(connection) ? params.metadata?.gatehouse?.sessionId : undefined
+    return (named as SessionId | undefined) ?? session.id
+  }
+}
+
+const isInternal = (connection: WireConnection): boolean => connection.identity.kind === 'internal'
+
+function seenArgv({ argv, arg0 }: ProcessStartParams): string[] {
+  return arg0 === undefined ? argv : [arg0, ...argv.slice(1)]
+}
+
+function checkedCwd({ argv, cwd }: ProcessStartParams): string {
+  if (argv.length === 0) throw new WireError('invalidParams', 'argv must not be empty')
+  try {
+    const path = textOfPath(parsePathUri(cwd, process.platform))
+    if (path !== null) return path
+    throw new WireError('invalidParams', `cwd URI \`${cwd}\` is not valid on this exec-server host: it is not UTF-8`)
+  } catch (error) {
+    if (!(error instanceof PathUriError)) throw error
+    const prefix = error.kind === 'foreign' ? `cwd URI \`${cwd}\` is not valid on this exec-server host: ` : ''
+    throw new WireError('invalidParams', prefix + error.message)
+  }
+}
+
+/** No argument or variable of a process can hold a zero byte: the system would silently cut it off. */
+function checkText({ argv, arg0, env, envPolicy }: ProcessStartParams): void {
+  const refuse = (field: string) => {
+    throw new WireError('invalidParams', `${field}: a NUL character cannot be part of it`, { field })
+  }
+  argv.forEach((text, index) => text.includes('\0') && refuse(`argv[${index}]`))
+  if (arg0?.includes('\0')) refuse('arg0')
+  for (const [place, variables] of [
+    ['env', env],
+    ['envPolicy.set', envPolicy?.set ?? {}],
+  ] as const)
+    for (const [name, value] of Object.entries(variables)) {
+      if (name.includes('\0') || value.includes('\0')) refuse(`${place}.${name.replaceAll('\0', '\\0')}`)
+      if (name === '' || name.includes('='))
+        throw new WireError('invalidParams', `${place}: "${name}" is not a variable's name`, { field: place })
+    }
+}

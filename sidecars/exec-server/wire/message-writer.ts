@@ -1,0 +1,206 @@
+import type { Writable } from 'node:stream'
+import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from './carrier.ts'
+
+/** How messages are told apart in the byte stream. */
+export interface Framing {
+  /** Bytes in front of a message of this size. */
+  headBytes(messageBytes: number): number
+  /** Writes them at `offset`. */
+  writeHead(target: Buffer, offset: number, messageBytes: number, part: MessagePart): void
+  /** Bytes behind it, the same for every message. */
+  readonly tail: Buffer
+  /** False: parts are simply written one after the other and only the last has a tail. */
+  readonly framesParts: boolean
+}
+export type MessagePart = 'whole' | 'first' | 'middle' | 'last'
+
+/** Messages of one turn of the event loop share a slab and leave in one system call. */
+const SLAB_BYTES = 256 * 1024
+/** Slabs kept for the next burst; the rest is left to the garbage collector. */
+const SPARE_SLABS = 2
+
+/** A piece of memory that messages are written into; free again when nobody waits for its bytes. */
+interface Slab {
+  bytes: Buffer
+  /** Writes of it that the operating system has not taken yet. */
+  unsent: number
+}
+
+/**
+ * Puts messages into a byte stream with as little copying as Node allows: a message is written once,
+ * into memory that is used over and over, and handed to the stream at the end of the turn.
+ */
+export class MessageWriter {
+  private readonly spare: Slab[] = []
+  private slab: Slab | undefined
+  /** Unflushed bytes of the current slab: [from, at). */
+  private from = 0
+  private at = 0
+  private isFlushScheduled = false
+  private isCongestedNow = false
+  private isEnded = false
+  /** Calls that came while a message in parts is on its way. */
+  private held: (() => void)[] | undefined
+  private roomWaiters: (() => void)[] = []
+
+  constructor(
+    private readonly output: Writable,
+    private readonly framing: Framing,
+    private readonly onDrained: () => void,
+  ) {}
+
+  get queuedBytes(): number {
+    return this.output.writableLength + (this.at - this.from)
+  }
+  get isCongested(): boolean {
+    return this.isCongestedNow
+  }
+
+  sendText(text: string): void {
+    if (this.isEnded) return
+    if (this.held) this.held.push(() => this.sendText(text))
+    else {
+      const sizeBytes = Buffer.byteLength(text)
+      const isAscii = sizeBytes === text.length
+      this.write(sizeBytes, 'whole', (target, offset) => {
+        if (isAscii) target.write(text, offset, sizeBytes, 'latin1')
+        else target.write(text, offset, sizeBytes, 'utf8')
+      })
+    }
+  }
+
+  sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
+    if (this.isEnded) return
+    if (this.held) {
+      // What `fill` reads from may be gone when its turn comes.
+      const copy = Buffer.allocUnsafe(sizeBytes)
+      fill(copy, 0)
+      this.held.push(() => this.sendFilled(sizeBytes, (target, offset) => void copy.copy(target, offset)))
+    } else this.write(sizeBytes, 'whole', fill)
+  }
+
+  /** Rejects when `parts` does; the message is then incomplete and the stream of no more use. */
+  async sendParts(parts: AsyncIterable<Buffer>): Promise<void> {
+    if (this.isEnded) return
+    if (this.held) await new Promise<void>((resolve) => this.held?.push(resolve))
+    this.held = []
+    try {
+      let previous: Buffer | undefined
+      let part: MessagePart = 'first'
+      for await (const next of parts) {
+        if (previous) {
+          this.writePart(previous, part)
+          part = 'middle'
+          await this.room()
+          if (this.isEnded) return
+        }
+        previous = next
+      }
+      if (previous) this.writePart(previous, part === 'first' ? 'whole' : 'last')
+    } finally {
+      this.releaseHeld()
+    }
+  }
+
+  /** Sends bytes that are no message, such as control frames, between two messages or parts. */
+  sendControl(bytes: Buffer): void {
+    if (this.isEnded) return
+    this.flush()
+    this.output.write(bytes)
+  }
+
+  /** Hands what was collected to the stream now instead of at the end of the turn. */
+  flush(): void {
+    if (this.at === this.from || !this.slab || this.isEnded) return
+    const slab = this.slab
+    const bytes = slab.bytes.subarray(this.from, this.at)
+    this.from = this.at
+    slab.unsent++
+    this.output.write(bytes, () => this.sent(slab))
+    // Nothing left in the stream means that the system took it all and the memory may be used again.
+    if (this.output.writableLength === 0) this.from = this.at = 0
+    else if (this.queuedBytes >= HIGH_WATER_BYTES) this.isCongestedNow = true
+  }
+
+  /** Nothing more will be sent; whoever waits goes on. */
+  end(): void {
+    this.isEnded = true
+    this.wakeRoom()
+  }
+
+  private writePart(bytes: Buffer, part: MessagePart): void {
+    if (this.framing.framesParts || part === 'whole')
+      this.write(bytes.length, part, (target, offset) => void bytes.copy(target, offset))
+    else {
+      this.flush()
+      this.output.write(bytes)
+      if (part === 'last') this.output.write(this.framing.tail)
+      if (this.queuedBytes >= HIGH_WATER_BYTES) this.isCongestedNow = true
+    }
+  }
+
+  private write(sizeBytes: number, part: MessagePart, fill: (target: Buffer, offset: number) => void): void {
+    const { framing } = this
+    const headBytes = framing.headBytes(sizeBytes)
+    const target = this.reserve(headBytes + sizeBytes + framing.tail.length)
+    const offset = this.at
+    framing.writeHead(target, offset, sizeBytes, part)
+    fill(target, offset + headBytes)
+    if (framing.tail.length > 0) framing.tail.copy(target, offset + headBytes + sizeBytes)
+    this.at = offset + headBytes + sizeBytes + framing.tail.length
+    if (this.at - this.from >= SLAB_BYTES / 2) this.flush()
+    else if (!this.isFlushScheduled) {
+      this.isFlushScheduled = true
+      process.nextTick(this.flushScheduled)
+    }
+  }
+
+  private readonly flushScheduled = (): void => {
+    this.isFlushScheduled = false
+    this.flush()
+  }
+
+  /** Makes room for `sizeBytes` at `this.at` and returns the memory. */
+  private reserve(sizeBytes: number): Buffer {
+    if (this.slab && this.at + sizeBytes <= this.slab.bytes.length) return this.slab.bytes
+    this.flush()
+    if (this.slab && this.at + sizeBytes > this.slab.bytes.length) this.slab = undefined
+    if (!this.slab) {
+      this.slab = sizeBytes <= SLAB_BYTES ? (this.spare.pop() ?? newSlab(SLAB_BYTES)) : newSlab(sizeBytes)
+      this.from = this.at = 0
+    }
+    return this.slab.bytes
+  }
+
+  private sent(slab: Slab): void {
+    slab.unsent--
+    if (slab.unsent === 0 && slab !== this.slab && slab.bytes.length === SLAB_BYTES && this.spare.length < SPARE_SLABS)
+      this.spare.push(slab)
+    if (!this.isCongestedNow || this.queuedBytes > LOW_WATER_BYTES) return
+    this.isCongestedNow = false
+    this.wakeRoom()
+    this.onDrained()
+  }
+
+  private room(): Promise<void> {
+    this.flush()
+    if (!this.isCongestedNow || this.isEnded) return Promise.resolve()
+    return new Promise((resolve) => this.roomWaiters.push(resolve))
+  }
+
+  private wakeRoom(): void {
+    for (const waiter of this.roomWaiters.splice(0)) waiter()
+  }
+
+  /** Runs what was held, until one of them is again a message in parts. */
+  private releaseHeld(): void {
+    const waiting = this.held ?? []
+    this.held = undefined
+    while (waiting.length > 0 && !this.held) waiting.shift()?.()
+    if (this.held) (this.held as (() => void)[]).push(...waiting)
+  }
+}
+
+function newSlab(sizeBytes: number): Slab {
+  return { bytes: Buffer.allocUnsafeSlow(sizeBytes), unsent: 0 }
+}

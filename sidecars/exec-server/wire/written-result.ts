@@ -1,0 +1,10 @@
+/**
+ * A result whose JSON text is written straight into the outgoing message instead of being made as a
+ * string: exactly `sizeBytes` bytes at `offset`.
+ */
+export class WrittenResult {
+  constructor(
+    readonly sizeBytes: number,
+    readonly write: (target: Buffer, offset: number) => void,
+  ) {}
+}
