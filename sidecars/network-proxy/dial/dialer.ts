@@ -1,0 +1,120 @@
+/** From judged addresses to a connection: every address is a literal, so nothing is looked up here. */
+import { TcpUpstream } from './tcp-upstream.ts'
+
+/** No connection; `code` is the operating system's, or ETIMEDOUT. `message` names the hop that failed. */
+export class DialFailed extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message)
+    this.name = 'DialFailed'
+  }
+}
+
+export interface DialTimes {
+  /** Limit per address. */
+  connectTimeoutMs: number
+  /** Head start of an address before the next one is tried beside it (RFC 8305 recommends 250 ms). */
+  attemptDelayMs: number
+}
+export const DEFAULT_DIAL_TIMES: DialTimes = { connectTimeoutMs: 10_000, attemptDelayMs: 250 }
+
+const WORDS: Record<string, string> = {
+  ECONNREFUSED: 'refused the connection',
+  ECONNRESET: 'reset the connection',
+  EHOSTUNREACH: 'cannot be reached',
+  ENETUNREACH: 'is on a network that cannot be reached',
+  ETIMEDOUT: 'did not answer in time',
+}
+
+/** A sentence about a failed hop, such as "127.0.0.1:9 refused the connection". */
+export function describeFailure(hop: string, code: string): string {
+  return `${hop} ${WORDS[code] ?? `failed with ${code}`}`
+}
+
+/**
+ * Connects to the first address that answers. Attempts start one after the other, each with a head
+ * start; the losers are destroyed. `signal` abandons everything.
+ * @throws DialFailed with the last failure
+ */
+export function dial(
+  addresses: readonly string[],
+  port: number,
+  signal: AbortSignal,
+  times: DialTimes = DEFAULT_DIAL_TIMES,
+): Promise<TcpUpstream> {
+  return new Promise((resolve, reject) => new Attempts(addresses, port, signal, times, resolve, reject).start())
+}
+
+class Attempts {
+  /** Attempts under way, each with its own limit. */
+  private readonly open = new Map<TcpUpstream, NodeJS.Timeout>()
+  private next = 0
+  private timer: NodeJS.Timeout | undefined
+  private failure = new DialFailed('ECANCELED', 'the client left before the connection was made')
+  private settled = false
+
+  constructor(
+    private readonly addresses: readonly string[],
+    private readonly port: number,
+    private readonly signal: AbortSignal,
+    private readonly times: DialTimes,
+    private readonly resolve: (upstream: TcpUpstream) => void,
+    private readonly reject: (error: DialFailed) => void,
+  ) {}
+
+  start(): void {
+    if (this.signal.aborted) return this.settle(undefined)
+    this.signal.addEventListener('abort', this.onAbort, { once: true })
+    this.attempt()
+  }
+
+  private readonly onAbort = (): void => this.settle(undefined)
+
+  private attempt(): void {
+    clearTimeout(this.timer)
+    const address = this.addresses[this.next++]
+    if (address === undefined) {
+      if (this.open.size === 0) this.settle(undefined)
+      return
+    }
+    const upstream = new TcpUpstream(address, this.port)
+    this.open.set(
+      upstream,
+      setTimeout(() => this.failed(upstream, 'ETIMEDOUT'), this.times.connectTimeoutMs),
+    )
+    upstream.sink = {
+      onBytes: () => upstream.destroy(),
+      onEnd() {},
+      onClose: (error) => this.failed(upstream, (error as NodeJS.ErrnoException | undefined)?.code ?? 'ECONNRESET'),
+    }
+    upstream.socket.once('connect', () => this.settle(upstream))
+    if (this.next < this.addresses.length) this.timer = setTimeout(() => this.attempt(), this.times.attemptDelayMs)
+  }
+
+  private failed(upstream: TcpUpstream, code: string): void {
+    const limit = this.open.get(upstream)
+    if (limit === undefined) return
+    clearTimeout(limit)
+    this.open.delete(upstream)
+    upstream.destroy()
+    this.failure = new DialFailed(code, describeFailure(`${upstream.address}:${this.port}`, code))
+    this.attempt()
+  }
+
+  private settle(winner: TcpUpstream | undefined): void {
+    if (this.settled) return
+    this.settled = true
+    clearTimeout(this.timer)
+    this.signal.removeEventListener('abort', this.onAbort)
+    for (const [upstream, limit] of this.open) {
+      clearTimeout(limit)
+      upstream.sink = undefined
+      if (upstream !== winner) upstream.destroy()
+    }
+    this.open.clear()
+    if (winner) this.resolve(winner)
+    else this.reject(this.failure)
+  }
+}

@@ -1,0 +1,96 @@
+/** A connection to an origin or a parent proxy, whatever carries it. */
+import type { Socket } from 'node:net'
+
+/** Who gets what arrives. Exactly one sink at a time; it may hand the connection to another. */
+export interface UpstreamSink {
+  /** Bytes in order; see `UpstreamConnection.ownership` for how long they are valid. */
+  onBytes(bytes: Buffer): void
+  /** The other side ended its half. */
+  onEnd(): void
+  /** The connection is gone; called once, last. */
+  onClose(error: Error | undefined): void
+}
+
+/**
+ * How long bytes given to `onBytes` are valid. `shared`: during the call only. `lent`: until the
+ * connection is resumed, when it was paused during the call. `owned`: for good.
+ */
+export type Ownership = 'shared' | 'lent' | 'owned'
+
+export abstract class UpstreamConnection {
+  sink: UpstreamSink | undefined
+  abstract readonly socket: Socket
+  private error: Error | undefined
+
+  constructor(
+    /** The address that was judged and dialled. */
+    readonly address: string,
+    readonly port: number,
+  ) {}
+
+  abstract readonly ownership: Ownership
+  abstract pause(): void
+  abstract resume(): void
+
+  /**
+   * Ends at once. With `reset` the other side sees a reset, so that it cannot take a torn stream for a
+   * whole one.
+   */
+  destroy(reset = false): void {
+    if (reset && !this.socket.destroyed && !this.socket.connecting) this.socket.resetAndDestroy()
+    else this.socket.destroy()
+  }
+
+  /** Before anything is awaited: a socket without an error listener takes the process with it. */
+  protected listen(socket: Socket): void {
+    socket.on('error', this.onError)
+    socket.on('end', this.onEnd)
+    socket.on('close', this.onClose)
+  }
+
+  protected deliver(bytes: Buffer): void {
+    if (this.sink) this.sink.onBytes(bytes)
+    // Bytes nobody asked for: the other side is out of step with us.
+    else this.socket.destroy()
+  }
+
+  protected closed(): void {}
+
+  private readonly onError = (error: Error): void => {
+    this.error = error
+  }
+  private readonly onEnd = (): void => {
+    if (this.sink) this.sink.onEnd()
+    else this.socket.destroy()
+  }
+  private readonly onClose = (): void => {
+    const { sink } = this
+    this.sink = undefined
+    this.closed()
+    sink?.onClose(this.error)
+  }
+}
+
+/**
+ * Passes bytes of `from` on to `to` and holds `from` back while `to` is behind. `onFlushed` must be the
+ * same function each time; it has to call `resumeWhenFlushed`.
+ */
+export function forwardBytes(from: UpstreamConnection, to: Socket, bytes: Buffer, onFlushed: () => void): void {
+  const { ownership } = from
+  to.write(ownership === 'shared' ? Buffer.from(bytes) : bytes, onFlushed)
+  // A lent buffer must not be read into again before the kernel has all of it.
+  if (ownership === 'owned' ? isBehind(to) : to.writableLength > 0) from.pause()
+}
+
+/**
+ * True when `to` has more queued than its high-water mark. `writableNeedDrain` alone also says so for a
+ * large write that the kernel took at once.
+ */
+export function isBehind(to: Socket): boolean {
+  return to.writableLength > 0 && to.writableNeedDrain
+}
+
+/** The other half of `forwardBytes`. */
+export function resumeWhenFlushed(from: UpstreamConnection, to: Socket): void {
+  if (to.writableLength === 0) from.resume()
+}

@@ -1,0 +1,105 @@
+/** Origin connections between requests. Each stays bound to the address that was judged when it was dialled. */
+import type { UpstreamConnection, UpstreamSink } from '../dial/upstream-connection.ts'
+
+/** Connections of one origin kept idle; more than browsers use, enough for a busy agent. */
+const MAX_IDLE_PER_ORIGIN = 64
+const MAX_IDLE = 512
+/** Servers commonly close after 5 s; going first avoids most races with them. */
+const IDLE_LIMIT_MS = 4000
+const SWEEP_EVERY_MS = 1000
+
+/** What requests must share to share connections. */
+export function poolKey({ host, port, tls }: { host: string; port: number; tls: boolean }): string {
+  return `${tls ? 'https' : 'http'}:${host}:${port}`
+}
+
+interface Idle {
+  upstream: UpstreamConnection
+  /** The client connection that used it last. */
+  user: object
+  sinceMs: number
+}
+
+export class UpstreamPool {
+  private readonly idle = new Map<string, Idle[]>()
+  private count = 0
+  private readonly timer: NodeJS.Timeout
+
+  constructor(private readonly nowMs: () => number = Date.now) {
+    this.timer = setInterval(() => this.sweep(), SWEEP_EVERY_MS)
+    this.timer.unref()
+  }
+
+  /**
+   * An idle connection to the origin `key`, the most recently used one. A request that must not be sent
+   * twice only gets one that `user` itself used last: its failure is then the one the client would have
+   * seen without a proxy.
+   */
+  take(key: string, user: object, replayable: boolean): UpstreamConnection | undefined {
+    const list = this.idle.get(key)
+    if (list === undefined) return undefined
+    for (let at = list.length - 1; at >= 0; at--) {
+      const entry = list[at]!
+      if (!replayable && entry.user !== user) continue
+      list.splice(at, 1)
+      this.count--
+      entry.upstream.sink = undefined
+      if (!entry.upstream.socket.destroyed && entry.upstream.socket.writable) return entry.upstream
+    }
+    return undefined
+  }
+
+  /** Takes a connection whose last exchange ended cleanly. */
+  put(key: string, upstream: UpstreamConnection, user: object): void {
+    let list = this.idle.get(key)
+    if (list === undefined) this.idle.set(key, (list = []))
+    if (list.length >= MAX_IDLE_PER_ORIGIN || this.count >= MAX_IDLE) return upstream.destroy()
+    const entry: Idle = { upstream, user, sinceMs: this.nowMs() }
+    upstream.sink = this.idleSink(key, entry)
+    list.push(entry)
+    this.count++
+  }
+
+  /** Whatever an idle connection says, it is finished: a 408, bytes out of step, or its end. */
+  private idleSink(key: string, entry: Idle): UpstreamSink {
+    const drop = () => {
+      this.remove(key, entry)
+      entry.upstream.destroy()
+    }
+    return { onBytes: drop, onEnd: drop, onClose: drop }
+  }
+
+  private remove(key: string, entry: Idle): void {
+    const list = this.idle.get(key)
+    const at = list?.indexOf(entry) ?? -1
+    if (!list || at < 0) return
+    list.splice(at, 1)
+    this.count--
+    if (list.length === 0) this.idle.delete(key)
+  }
+
+  private sweep(): void {
+    const before = this.nowMs() - IDLE_LIMIT_MS
+    for (const [key, list] of this.idle) {
+      for (const entry of Array.from(list)) if (entry.sinceMs < before) this.drop(key, entry)
+      if (list.length === 0) this.idle.delete(key)
+    }
+  }
+
+  private drop(key: string, entry: Idle): void {
+    this.remove(key, entry)
+    entry.upstream.sink = undefined
+    entry.upstream.destroy()
+  }
+
+  /** Connections kept now. */
+  get size(): number {
+    return this.count
+  }
+
+  /** Closes everything that is idle. */
+  close(): void {
+    clearInterval(this.timer)
+    for (const [key, list] of this.idle) for (const entry of Array.from(list)) this.drop(key, entry)
+  }
+}

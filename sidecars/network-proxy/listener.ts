@@ -1,0 +1,82 @@
+/** A listening socket of the proxy, and the choice of protocol by the first byte of each connection. */
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+export interface ListenAt {
+  host: string
+  port: number
+}
+
+/** Receives each connection with its first bytes; the socket has an error listener. */
+export type AcceptConnection = (socket: Socket, first: Buffer) => void
+
+// A burst of clients at once is normal for package managers; the kernel caps this anyway.
+const BACKLOG = 4096
+/** A client that connects and says nothing. */
+const FIRST_BYTE_LIMIT_MS = 60_000
+
+export class Listener {
+  private readonly waiting = new Set<Socket>()
+
+  private constructor(
+    private readonly server: Server,
+    readonly address: string,
+    readonly port: number,
+    private readonly accept: AcceptConnection,
+  ) {}
+
+  /** Listens. Rejects with the error of the operating system, such as EADDRINUSE. */
+  static open(at: ListenAt, accept: AcceptConnection): Promise<Listener> {
+    return new Promise((resolve, reject) => {
+      const server = createServer({ allowHalfOpen: true, noDelay: true })
+      server.once('error', reject)
+      server.listen({ host: at.host, port: at.port, exclusive: true, backlog: BACKLOG }, () => {
+        server.off('error', reject)
+        // Errors of single accepts (out of descriptors) pass; the listener goes on.
+        server.on('error', () => {})
+        const { address, port } = server.address() as AddressInfo
+        const listener = new Listener(server, address, port, accept)
+        server.on('connection', listener.onConnection)
+        resolve(listener)
+      })
+    })
+  }
+
+  private readonly onConnection = (socket: Socket): void => {
+    // Before anything else: a client that resets must never be an uncaught error.
+    socket.on('error', ignoreError)
+    this.waiting.add(socket)
+    socket.setTimeout(FIRST_BYTE_LIMIT_MS, () => socket.destroy())
+    socket.once('close', this.onEarlyClose)
+    socket.once('end', onEarlyEnd)
+    socket.once('data', (first: Buffer) => {
+      this.waiting.delete(socket)
+      socket.setTimeout(0)
+      socket.removeAllListeners('timeout')
+      socket.off('close', this.onEarlyClose)
+      socket.off('end', onEarlyEnd)
+      this.accept(socket, first)
+    })
+  }
+
+  private readonly onEarlyClose = (): void => {
+    for (const socket of this.waiting) if (socket.destroyed) this.waiting.delete(socket)
+  }
+
+  /** Stops accepting; connections already handed over live on. */
+  close(): Promise<void> {
+    for (const socket of this.waiting) socket.destroy()
+    return new Promise((resolve) => {
+      this.server.close(() => resolve())
+      // Accepted connections keep a server "open" for close(); they are not its business any more.
+      setImmediate(resolve)
+    })
+  }
+}
+
+function onEarlyEnd(this: Socket): void {
+  this.destroy()
+}
+
+function ignoreError(): void {
+  // Whoever owns the socket learns of it by `close`.
+}

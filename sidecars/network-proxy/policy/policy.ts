@@ -1,0 +1,146 @@
+/**
+ * The verdict on a destination. It depends on host, port, protocol, method, rules and settings only;
+ * never on the client's socket or on an earlier verdict. Order: switched off > mode > deny rule >
+ * local guard > allow rule > approval > ask or refuse.
+ */
+import type { NetworkRule } from '../../protocol/host-channel.ts'
+import type { RuleId, SessionId } from '../../protocol/ids.ts'
+import { classifyAddress, isLocalhostName, type AddressClass, type OwnAddresses } from './address-guard.ts'
+import { isAddress } from './canonical-host.ts'
+import type { Refusal, RefusalReason, RefusalSource } from './refusal.ts'
+import { RuleTable, type Destination } from './rule-table.ts'
+
+export interface PolicySettings {
+  enabled: boolean
+  mode: 'full' | 'limited'
+  allowLocalBinding: boolean
+  /** What happens to a host that no rule names. */
+  unknownHost: 'ask' | 'block'
+  /** Limited mode only: whether a WebSocket, whose frames are writes, may be opened. */
+  limitedAllowsWebsocket: boolean
+}
+
+export type Ruling =
+  | {
+      verdict: 'allow'
+      ruleId: RuleId | undefined
+      /** A rule names this very literal, so the address guard does not apply to it. */
+      exempt: boolean
+    }
+  | { verdict: 'deny'; refusal: Refusal }
+  | { verdict: 'ask' }
+
+const READ_ONLY_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+const MAX_CACHED_RULINGS = 4096
+
+export class Policy {
+  private table: RuleTable
+  private rulings = new Map<string, Ruling>()
+  private settings: PolicySettings
+
+  constructor(
+    settings: PolicySettings,
+    private readonly ownAddresses: OwnAddresses,
+    table: RuleTable = new RuleTable(0, []),
+  ) {
+    this.settings = settings
+    this.table = table
+  }
+
+  /** Replaces the rules; the next judgement already obeys. @throws InvalidRule and keeps the old rules */
+  setRules(revision: number, rules: readonly NetworkRule[]): void {
+    this.table = new RuleTable(revision, rules)
+    this.rulings.clear()
+  }
+
+  configure(settings: PolicySettings): void {
+    this.settings = settings
+    this.rulings.clear()
+  }
+
+  get revision(): number {
+    return this.table.revision
+  }
+
+  get mode(): 'full' | 'limited' {
+    return this.settings.mode
+  }
+
+  /** Judges without any lookup. `approved`: the owner already said yes to this very request. */
+  judge(destination: Destination, sessionId: SessionId | undefined, approved = false): Ruling {
+    if (approved || isAddress(destination.host)) return this.compute(destination, sessionId, approved)
+    const method = this.settings.mode === 'limited' ? destination.method : ''
+    const key = `${destination.host} ${destination.port} ${destination.protocol} ${method} ${sessionId ?? ''}`
+    let ruling = this.rulings.get(key)
+    if (ruling === undefined) {
+      ruling = this.compute(destination, sessionId, false)
+      if (this.rulings.size >= MAX_CACHED_RULINGS) this.rulings.clear()
+      this.rulings.set(key, ruling)
+    }
+    return ruling
+  }
+
+  private compute(destination: Destination, sessionId: SessionId | undefined, approved: boolean): Ruling {
+    if (!this.settings.enabled) return deny('proxy_disabled', 'proxy_state')
+    const blocked = this.modeRefusal(destination)
+    if (blocked) return blocked
+    const match = this.table.match(destination, sessionId)
+    if (match.deny) return deny('denied', 'baseline_policy', { ruleId: match.deny.id })
+    const kind = this.literalClass(destination.host)
+    if (kind !== 'public' && this.guards(kind)) {
+      if (!match.allowsExactly) return deny('not_allowed_local', 'baseline_policy', { detail: kind })
+      return { verdict: 'allow', ruleId: match.allow?.id, exempt: true }
+    }
+    if (match.allow) return { verdict: 'allow', ruleId: match.allow.id, exempt: false }
+    if (approved) return { verdict: 'allow', ruleId: undefined, exempt: false }
+    return this.settings.unknownHost === 'ask' ? { verdict: 'ask' } : deny('not_allowed', 'baseline_policy')
+  }
+
+  /** The cheap guard that comes before anybody is asked. */
+  private modeRefusal({ protocol, method, port }: Destination): Ruling | undefined {
+    if (this.settings.mode === 'full') return undefined
+    const refused = deny('method_not_allowed', 'mode_guard')
+    switch (protocol) {
+      case 'http':
+        return READ_ONLY_METHODS.has(method ?? '') ? undefined : refused
+      case 'websocket':
+        return this.settings.limitedAllowsWebsocket ? undefined : refused
+      case 'socks5Tcp':
+        return port === 443 ? undefined : refused
+      case 'socks5Udp':
+        return refused
+      case 'https':
+        return method === undefined || method === 'CONNECT' || READ_ONLY_METHODS.has(method) ? undefined : refused
+    }
+  }
+
+  private literalClass(host: string): AddressClass {
+    if (isLocalhostName(host)) return 'loopback'
+    return isAddress(host) ? classifyAddress(host, this.ownAddresses) : 'public'
+  }
+
+  private guards(kind: AddressClass): boolean {
+    return kind === 'metadata service' || !this.settings.allowLocalBinding
+  }
+
+  /**
+   * Judges what a name resolved to. One address outside the public internet spoils them all: the name
+   * is then under the control of somebody who points into this machine or its network.
+   */
+  judgeAddresses(addresses: readonly string[]): Refusal | undefined {
+    for (const address of addresses) {
+      const kind = classifyAddress(address, this.ownAddresses)
+      if (kind !== 'public' && this.guards(kind))
+        return {
+          reason: 'not_allowed_local',
+          source: 'baseline_policy',
+          detail: `the name resolved to a ${kind} address`,
+        }
+    }
+    return undefined
+  }
+}
+
+function deny(reason: RefusalReason, source: RefusalSource, more: Partial<Refusal> = {}): Ruling & { verdict: 'deny' } {
+  return { verdict: 'deny', refusal: { reason, source, ...more } }
+}

@@ -1,0 +1,145 @@
+/**
+ * Every connection the proxy saw. Keeping it is bounded and never waits: a slow or absent reader costs
+ * old records, never a decision's time.
+ */
+import { randomBytes } from 'node:crypto'
+import type { ConnectionFacts } from '../../protocol/host-channel.ts'
+import type { ConnectionId } from '../../protocol/ids.ts'
+import type { Attribution } from '../leases.ts'
+import type { Refusal } from '../policy/refusal.ts'
+import type { Destination } from '../policy/rule-table.ts'
+import { BlockRing } from './block-ring.ts'
+import { ConnectionRecord, type RecordListener } from './connection-record.ts'
+
+/** Takes one batch; resolves when the next may follow. A rejection ends the reporting. */
+export type ReportFacts = (facts: ConnectionFacts[]) => Promise<void> | void
+
+export interface ConnectionLogOptions {
+  report: ReportFacts
+  nowMs?: () => number
+  /** Changes are gathered this long. */
+  flushEveryMs?: number
+  /** Byte counts of live connections are reported at most this often. */
+  countEveryMs?: number
+  /** Unreported records beyond this are forgotten, oldest first. */
+  maxUnreported?: number
+}
+
+const MAX_BATCH = 500
+
+export class ConnectionLog implements RecordListener {
+  readonly blocks: BlockRing
+  /** Records that were never reported because the reader was too slow. */
+  forgotten = 0
+  readonly nowMs: () => number
+  private readonly live = new Set<ConnectionRecord>()
+  private readonly unreported = new Set<ConnectionRecord>()
+  private readonly idPrefix = randomBytes(6).toString('hex')
+  private sequence = 0
+  private flushTimer: NodeJS.Timeout | undefined
+  private readonly countTimer: NodeJS.Timeout
+  private reporting = false
+  private closed = false
+
+  constructor(private readonly options: ConnectionLogOptions) {
+    this.nowMs = options.nowMs ?? Date.now
+    this.blocks = new BlockRing(this.nowMs)
+    this.countTimer = setInterval(() => this.noteTraffic(), options.countEveryMs ?? 1000)
+    this.countTimer.unref()
+  }
+
+  open(destination: Destination, attribution: Attribution, clientAddress: string | undefined): ConnectionRecord {
+    const record = this.create(destination, attribution, clientAddress)
+    this.live.add(record)
+    return record
+  }
+
+  /** Records a refusal that was decided at once. Equal ones within ten seconds become one record with a count. */
+  block(
+    destination: Destination,
+    attribution: Attribution,
+    clientAddress: string | undefined,
+    refusal: Refusal,
+  ): ConnectionRecord {
+    const known = this.blocks.repeat(destination, attribution, refusal)
+    if (known) {
+      known.repeated()
+      return known
+    }
+    const record = this.create(destination, attribution, clientAddress)
+    record.blocked(refusal, this.nowMs())
+    return record
+  }
+
+  private create(
+    destination: Destination,
+    attribution: Attribution,
+    clientAddress: string | undefined,
+  ): ConnectionRecord {
+    const id = `con_${this.idPrefix}${(++this.sequence).toString(36)}` as ConnectionId
+    return new ConnectionRecord(id, destination, attribution, clientAddress, this.nowMs(), this)
+  }
+
+  recordChanged(record: ConnectionRecord): void {
+    if (this.closed) return
+    this.unreported.add(record)
+    if (this.unreported.size > (this.options.maxUnreported ?? 5000)) this.forgetOldest()
+    this.flushTimer ??= setTimeout(() => this.flush(), this.options.flushEveryMs ?? 100)
+  }
+
+  recordEnded(record: ConnectionRecord): void {
+    this.live.delete(record)
+    if (record.state === 'blocked') this.blocks.add(record)
+  }
+
+  private forgetOldest(): void {
+    for (const record of this.unreported) {
+      // A live one will be reported when it ends; only finished stories can be lost.
+      this.unreported.delete(record)
+      if (record.closedAtMs !== undefined) this.forgotten++
+      return
+    }
+  }
+
+  private noteTraffic(): void {
+    for (const record of this.live)
+      if (record.bytesIn + record.bytesOut !== record.reportedBytes) this.recordChanged(record)
+  }
+
+  private flush(): void {
+    this.flushTimer = undefined
+    if (!this.reporting) void this.report()
+  }
+
+  private async report(): Promise<void> {
+    this.reporting = true
+    try {
+      while (this.unreported.size > 0) await this.options.report(this.takeBatch())
+    } catch {
+      // The reader is gone. Records go on being kept within their bounds, for whoever reads the ring.
+    } finally {
+      this.reporting = false
+    }
+  }
+
+  private takeBatch(): ConnectionFacts[] {
+    const batch: ConnectionFacts[] = []
+    for (const record of this.unreported) {
+      this.unreported.delete(record)
+      record.reportedBytes = record.bytesIn + record.bytesOut
+      batch.push(record.facts())
+      if (batch.length >= MAX_BATCH) break
+    }
+    return batch
+  }
+
+  /** Reports what is left and stops. */
+  async close(): Promise<void> {
+    clearInterval(this.countTimer)
+    clearTimeout(this.flushTimer)
+    for (const record of this.live) record.closed(this.nowMs())
+    clearTimeout(this.flushTimer)
+    if (!this.reporting) await this.report()
+    this.closed = true
+  }
+}

@@ -1,0 +1,111 @@
+/** Reading the server name out of the first bytes of a TLS connection, without touching them. */
+
+export type ClientHello =
+  /** More bytes are needed. */
+  | { kind: 'incomplete' }
+  /** Not TLS, so there is no name to read. */
+  | { kind: 'not-tls' }
+  /** TLS that cannot be read: it has to be treated as hiding something. */
+  | { kind: 'malformed' }
+  | { kind: 'hello'; serverName: string | undefined }
+
+/** A ClientHello with post-quantum key shares is about 2 KiB; nothing legitimate comes near this. */
+export const MAX_CLIENT_HELLO_BYTES = 16 * 1024
+
+const HANDSHAKE_RECORD = 22
+const CLIENT_HELLO = 1
+const SERVER_NAME = 0
+const HOST_NAME = 0
+
+/** `bytes` from the very start of the stream; it may span several TLS records. */
+export function readClientHello(bytes: Buffer): ClientHello {
+  if (bytes.length === 0) return { kind: 'incomplete' }
+  if (bytes[0] !== HANDSHAKE_RECORD || (bytes.length > 1 && bytes[1] !== 3)) return { kind: 'not-tls' }
+  const handshake = joinRecords(bytes)
+  if (handshake === undefined) return { kind: 'malformed' }
+  if (handshake.length < 4) return tooLong(bytes)
+  if (handshake[0] !== CLIENT_HELLO) return { kind: 'malformed' }
+  const end = 4 + handshake.readUIntBE(1, 3)
+  if (end > MAX_CLIENT_HELLO_BYTES) return { kind: 'malformed' }
+  if (handshake.length < end) return tooLong(bytes)
+  try {
+    return { kind: 'hello', serverName: serverName(new Cursor(handshake.subarray(4, end))) }
+  } catch (error) {
+    if (error instanceof RangeError) return { kind: 'malformed' }
+    throw error
+  }
+}
+
+function tooLong(bytes: Buffer): ClientHello {
+  return { kind: bytes.length > MAX_CLIENT_HELLO_BYTES ? 'malformed' : 'incomplete' }
+}
+
+/** The handshake bytes of the records so far; undefined when another record type comes first. */
+function joinRecords(bytes: Buffer): Buffer | undefined {
+  const parts: Buffer[] = []
+  for (let at = 0; at + 5 <= bytes.length;) {
+    if (bytes[at] !== HANDSHAKE_RECORD || bytes[at + 1] !== 3)
+      return parts.length > 0 ? Buffer.concat(parts) : undefined
+    const length = bytes.readUInt16BE(at + 3)
+    if (length === 0) return undefined
+    parts.push(bytes.subarray(at + 5, Math.min(bytes.length, at + 5 + length)))
+    at += 5 + length
+  }
+  return Buffer.concat(parts)
+}
+
+function serverName(hello: Cursor): string | undefined {
+  hello.skip(2 + 32)
+  hello.skip(hello.uint8())
+  hello.skip(hello.uint16())
+  hello.skip(hello.uint8())
+  if (hello.atEnd) return undefined
+  const extensions = hello.take(hello.uint16())
+  let name: string | undefined
+  while (!extensions.atEnd) {
+    const type = extensions.uint16()
+    const body = extensions.take(extensions.uint16())
+    if (type !== SERVER_NAME) continue
+    // Two name extensions are forbidden, and a server may read the other one.
+    if (name !== undefined) throw new RangeError('server_name twice')
+    const list = body.take(body.uint16())
+    while (!list.atEnd) {
+      const kind = list.uint8()
+      const text = list.take(list.uint16()).text()
+      if (kind !== HOST_NAME || name !== undefined) throw new RangeError('unusual server_name list')
+      name = text
+    }
+  }
+  return name
+}
+
+/** Reads forward and throws RangeError past the end. */
+class Cursor {
+  private at = 0
+  constructor(private readonly bytes: Buffer) {}
+  get atEnd(): boolean {
+    return this.at >= this.bytes.length
+  }
+  uint8(): number {
+    const value = this.bytes.readUInt8(this.at)
+    this.at += 1
+    return value
+  }
+  uint16(): number {
+    const value = this.bytes.readUInt16BE(this.at)
+    this.at += 2
+    return value
+  }
+  skip(count: number): void {
+    if (this.at + count > this.bytes.length) throw new RangeError('past the end')
+    this.at += count
+  }
+  take(count: number): Cursor {
+    const from = this.at
+    this.skip(count)
+    return new Cursor(this.bytes.subarray(from, this.at))
+  }
+  text(): string {
+    return this.bytes.toString('latin1')
+  }
+}

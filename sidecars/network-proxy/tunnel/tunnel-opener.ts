@@ -1,0 +1,105 @@
+/** From a request for a tunnel (CONNECT or SOCKS) to a running one, or to a refusal on the client's wire. */
+import type { Socket } from 'node:net'
+import type { Admission, Attempt } from '../admission.ts'
+import type { UpstreamConnection } from '../dial/upstream-connection.ts'
+import type { LiveConnections } from '../live-connections.ts'
+import type { Ruling } from '../policy/policy.ts'
+import type { Refusal } from '../policy/refusal.ts'
+import type { ConnectionLog } from '../records/connection-log.ts'
+import { ServerNameGuard } from './server-name-guard.ts'
+import { Tunnel } from './tunnel.ts'
+
+/** The client's end while its tunnel is not open yet. Exactly one of these is called, once. */
+export interface TunnelClient {
+  readonly socket: Socket
+  /**
+   * Says yes on the wire and lets go of the socket. `bound` is our end towards the destination, where
+   * the protocol tells it. Returns the bytes that the client sent already.
+   */
+  accept(bound: { address: string; port: number } | undefined): Buffer | undefined
+  refuse(refusal: Refusal): void
+  /** The destination cannot be had; `code` is the operating system's. */
+  fail(code: string, message: string): void
+}
+
+/** Opens the tunnels that must be looked into. */
+export interface TunnelInspector {
+  /** True when the traffic to this destination has to be read instead of relayed. */
+  wants(attempt: Attempt): boolean
+  /**
+   * Takes over a client that was told yes and believes to talk to the destination. `exempt` goes to
+   * `Admission.connect` as it is. The inspector owns `socket` (its error listener is attached), the
+   * record, and an entry in `LiveConnections`, from here on.
+   */
+  handleTunnel(socket: Socket, attempt: Attempt, options: { exempt: boolean; early: Buffer | undefined }): void
+}
+
+/** Open tunnels; the next one is refused. A build opens a few hundred, a leak opens thousands. */
+const MAX_TUNNELS = 8192
+
+export class TunnelOpener {
+  inspector: TunnelInspector | undefined
+
+  constructor(
+    private readonly admission: Admission,
+    private readonly live: LiveConnections,
+    private readonly log: ConnectionLog,
+  ) {}
+
+  async open(client: TunnelClient, attempt: Attempt, ruling: Ruling): Promise<void> {
+    const { record, signal } = attempt
+    const admitted = await this.admission.admit(attempt, ruling)
+    if (signal.aborted) return record.closed(this.log.nowMs())
+    if (!admitted.allowed) return this.refuse(client, attempt, admitted.refusal)
+    if (this.live.size >= MAX_TUNNELS)
+      return this.refuse(client, attempt, { reason: 'too_many_tunnels', source: 'proxy_state' })
+    if (this.inspector?.wants(attempt))
+      return this.inspector.handleTunnel(client.socket, attempt, {
+        exempt: admitted.exempt,
+        early: client.accept(undefined),
+      })
+    if (this.admission.needsInspection(attempt))
+      return this.refuse(client, attempt, { reason: 'mitm_required', source: 'mode_guard' })
+    const connected = await this.admission.connect(attempt, admitted.exempt)
+    switch (connected.kind) {
+      case 'abandoned':
+        return record.closed(this.log.nowMs())
+      case 'refused':
+        return this.refuse(client, attempt, connected.refusal)
+      case 'failed':
+        record.failed(connected.message, this.log.nowMs())
+        return client.fail(connected.code, connected.message)
+      case 'connected':
+        return this.relay(client, attempt, connected.upstream)
+    }
+  }
+
+  private refuse(client: TunnelClient, { record }: Attempt, refusal: Refusal): void {
+    record.blocked(refusal, this.log.nowMs())
+    client.refuse(refusal)
+  }
+
+  private relay(client: TunnelClient, attempt: Attempt, upstream: UpstreamConnection): void {
+    const { destination, attribution, record } = attempt
+    const guard = new ServerNameGuard(
+      destination.host,
+      (host) => this.admission.judge({ ...destination, host }, attribution).verdict === 'allow',
+    )
+    const { localAddress, localPort } = upstream.socket
+    const bound = { address: localAddress ?? '0.0.0.0', port: localPort ?? 0 }
+    const early = client.accept(bound)
+    const { live, log } = this
+    new Tunnel({ client: client.socket, upstream, destination, attribution, record, guard, live, log }).start(early)
+  }
+
+  /** Relays a connection that switched protocols: judged as a request already, and no TLS inside. */
+  relayUpgraded(
+    client: Socket,
+    upstream: UpstreamConnection,
+    attempt: Omit<Attempt, 'signal'>,
+    early: Buffer | undefined,
+  ): void {
+    const { live, log } = this
+    new Tunnel({ ...attempt, client, upstream, guard: undefined, live, log }).start(early)
+  }
+}

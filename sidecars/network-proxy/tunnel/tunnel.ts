@@ -1,0 +1,164 @@
+/** Bytes both ways between a client and a destination, with half-close and back-pressure on each side. */
+import type { Socket } from 'node:net'
+import {
+  forwardBytes,
+  isBehind,
+  resumeWhenFlushed,
+  type UpstreamConnection,
+  type UpstreamSink,
+} from '../dial/upstream-connection.ts'
+import type { Attribution } from '../leases.ts'
+import type { LiveConnection, LiveConnections } from '../live-connections.ts'
+import type { Refusal } from '../policy/refusal.ts'
+import type { Destination } from '../policy/rule-table.ts'
+import type { ConnectionLog } from '../records/connection-log.ts'
+import type { ConnectionRecord } from '../records/connection-record.ts'
+import type { ServerNameGuard } from './server-name-guard.ts'
+
+/** An idle tunnel ends after this; chat and build clients are silent for a long time. */
+export const IDLE_LIMIT_MS = 60 * 60 * 1000
+/** A client that starts TLS has to finish its hello in this time. */
+export const HELLO_LIMIT_MS = 5000
+
+export interface TunnelParts {
+  client: Socket
+  upstream: UpstreamConnection
+  destination: Destination
+  attribution: Attribution
+  record: ConnectionRecord
+  /** Absent for tunnels that carry no TLS of the client, such as an upgraded WebSocket. */
+  guard: ServerNameGuard | undefined
+  live: LiveConnections
+  log: ConnectionLog
+}
+
+export class Tunnel implements UpstreamSink, LiveConnection {
+  readonly opaque: boolean
+  private guard: ServerNameGuard | undefined
+  private readonly client: Socket
+  private readonly upstream: UpstreamConnection
+  private readonly record: ConnectionRecord
+  private readonly openedAtMs: number
+  private bytesSeen = 0
+  private activeAtMs: number
+  private ended = false
+
+  /** Takes over both sockets; the client's must have an error listener already. */
+  constructor(private readonly parts: TunnelParts) {
+    this.client = parts.client
+    this.upstream = parts.upstream
+    this.record = parts.record
+    this.guard = parts.guard
+    this.opaque = parts.guard !== undefined
+    this.openedAtMs = this.activeAtMs = parts.log.nowMs()
+  }
+
+  get destination(): Destination {
+    return this.parts.destination
+  }
+  get attribution(): Attribution {
+    return this.parts.attribution
+  }
+
+  /** Starts relaying; `early` are client bytes that came before the tunnel stood. */
+  start(early: Buffer | undefined): void {
+    this.parts.live.add(this)
+    this.upstream.sink = this
+    this.client.on('data', this.onClientBytes)
+    this.client.on('end', this.onClientEnd)
+    this.client.on('close', this.onClientClose)
+    this.upstream.socket.on('drain', this.onUpstreamDrain)
+    if (early !== undefined && early.length > 0) this.onClientBytes(early)
+    if (this.client.readableEnded) this.onClientEnd()
+    else if (!this.ended) this.client.resume()
+  }
+
+  private readonly onClientBytes = (bytes: Buffer): void => {
+    if (this.guard) this.inspectHello(this.guard, bytes)
+    else this.sendUp(bytes)
+  }
+
+  private sendUp(bytes: Buffer): void {
+    this.record.bytesOut += bytes.length
+    this.upstream.socket.write(bytes)
+    if (isBehind(this.upstream.socket)) this.client.pause()
+  }
+
+  private inspectHello(guard: ServerNameGuard, bytes: Buffer): void {
+    const result = guard.push(bytes)
+    if (result.kind === 'wait') return
+    if (result.kind === 'pass') {
+      this.guard = undefined
+      return this.sendUp(result.bytes)
+    }
+    const detail =
+      result.serverName === undefined ? 'the TLS greeting cannot be read' : `the tunnel asks for ${result.serverName}`
+    this.end({ reason: 'sni_mismatch', source: 'baseline_policy', detail })
+  }
+
+  private readonly onUpstreamDrain = (): void => {
+    this.client.resume()
+  }
+
+  private readonly onClientEnd = (): void => {
+    if (this.guard?.holding) this.sendUp(this.guard.flush())
+    this.guard = undefined
+    this.upstream.socket.end()
+  }
+
+  private readonly onClientClose = (): void => {
+    if (this.finish()) this.upstream.destroy(this.client.errored !== null)
+  }
+
+  onBytes(bytes: Buffer): void {
+    this.record.bytesIn += bytes.length
+    forwardBytes(this.upstream, this.client, bytes, this.onClientFlushed)
+  }
+  private readonly onClientFlushed = (): void => resumeWhenFlushed(this.upstream, this.client)
+
+  onEnd(): void {
+    this.client.end()
+  }
+
+  onClose(error: Error | undefined): void {
+    if (!this.finish()) return
+    // A clean end of both halves lets the client read what is queued; anything else must look torn.
+    if (error || !this.client.writableEnded) this.client.resetAndDestroy()
+    else this.client.destroySoon()
+  }
+
+  end(refusal?: Refusal): void {
+    if (refusal) this.record.blocked(refusal, this.parts.log.nowMs())
+    if (!this.finish()) return
+    this.upstream.destroy(true)
+    this.client.resetAndDestroy()
+  }
+
+  tick(nowMs: number): void {
+    if (this.guard?.holding && nowMs - this.openedAtMs > HELLO_LIMIT_MS)
+      return this.end({
+        reason: 'sni_mismatch',
+        source: 'baseline_policy',
+        detail: 'the TLS greeting did not arrive in time',
+      })
+    const bytes = this.record.bytesIn + this.record.bytesOut
+    if (bytes !== this.bytesSeen) {
+      this.bytesSeen = bytes
+      this.activeAtMs = nowMs
+    } else if (nowMs - this.activeAtMs > IDLE_LIMIT_MS) this.end()
+  }
+
+  /** True the first time. */
+  private finish(): boolean {
+    if (this.ended) return false
+    this.ended = true
+    this.upstream.sink = undefined
+    this.upstream.socket.off('drain', this.onUpstreamDrain)
+    this.client.off('data', this.onClientBytes)
+    this.client.off('end', this.onClientEnd)
+    this.client.off('close', this.onClientClose)
+    this.parts.live.delete(this)
+    this.record.closed(this.parts.log.nowMs())
+    return true
+  }
+}

@@ -1,0 +1,102 @@
+/** The proxy as a sidecar: rules and leases come from the host, questions and facts go to it. */
+import { decode, DecodeError } from '../protocol/decode.ts'
+import {
+  approvalsAnswer,
+  leaseGrant,
+  leaseRevoke,
+  networkProxyConfig,
+  rulesSet,
+  type NetworkProxyConfig,
+} from '../protocol/host-channel.ts'
+import { RpcError } from '../rpc/rpc-error.ts'
+import type { RpcPeer } from '../rpc/peer.ts'
+import type { HostContext, SidecarInstance } from '../rpc/sidecar.ts'
+import type { AskHost } from './policy/decider.ts'
+import { InvalidRule } from './policy/rule-table.ts'
+import { NetworkProxy, type ProxySettings } from './proxy.ts'
+import type { ReportFacts } from './records/connection-log.ts'
+
+/** Starts the proxy for a host. Rejects when its configuration or an address cannot be used. */
+export async function underHost({ host, params }: HostContext): Promise<SidecarInstance> {
+  const config = readConfig(params.config)
+  const proxy = await namingRules(() =>
+    NetworkProxy.start(settingsOf(config), config.rules, { askHost: askVia(host), report: reportTo(host) }),
+  )
+  if (config.revision > 0) proxy.setRules(config.revision, config.rules)
+
+  host.onRequest('rules/set', rulesSet, ({ revision, rules }) =>
+    namingRules(() => {
+      proxy.setRules(revision, rules)
+      return { revision: proxy.revision }
+    }),
+  )
+  host.onRequest('leases/grant', leaseGrant, async ({ leaseId, processId, sessionId, command }) => ({
+    environment: await proxy.grantLease({
+      leaseId,
+      sessionId,
+      command,
+      ...(processId === undefined ? {} : { processId }),
+    }),
+  }))
+  host.onRequest('leases/revoke', leaseRevoke, async ({ leaseId }) => {
+    await proxy.revokeLease(leaseId)
+    return {}
+  })
+
+  const endpoints: Record<string, string> = {}
+  if (proxy.httpUrl !== undefined) endpoints.http = proxy.httpUrl
+  return {
+    endpoints,
+    warnings: [],
+    configure(next) {
+      proxy.configure(settingsOf(readConfig(next)))
+      return Promise.resolve()
+    },
+    shutdown: (deadlineMs) => proxy.close(Math.min(1000, deadlineMs / 2)),
+  }
+}
+
+function readConfig(config: unknown): NetworkProxyConfig {
+  try {
+    return decode(networkProxyConfig, config, 'config')
+  } catch (error) {
+    if (error instanceof DecodeError) throw new RpcError('invalidParams', error.message, { field: error.path })
+    throw error
+  }
+}
+
+function settingsOf(config: NetworkProxyConfig): ProxySettings {
+  return {
+    enabled: true,
+    http: config.http,
+    mode: config.mode,
+    allowLocalBinding: config.allowLocalBinding,
+    unknownHost: config.unknownHost,
+    limitedAllowsWebsocket: false,
+    askTimeoutMs: config.askTimeoutMs,
+  }
+}
+
+/** Rules are taken whole or not at all; the error names the one that is wrong. */
+async function namingRules<T>(act: () => T | Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof InvalidRule) throw new RpcError('invalidParams', error.message, { index: error.index })
+    throw error
+  }
+}
+
+function askVia(host: RpcPeer): AskHost {
+  return ({ subject, sessionId, attribution }, signal) => {
+    const { processId } = attribution
+    const origin = { sessionId, ...(processId === undefined ? {} : { processId }) }
+    return host.request('approvals/request', { subject, origin, gate: 'ask' }, approvalsAnswer, { signal })
+  }
+}
+
+function reportTo(host: RpcPeer): ReportFacts {
+  return (connections) => {
+    if (!host.notify('connections/changed', { connections })) return host.drained()
+  }
+}
