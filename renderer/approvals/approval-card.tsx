@@ -1,0 +1,154 @@
+/** One request waiting for an answer. Everything that would happen is on it; only chords and presses on it answer it. */
+import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import type { ApprovalView } from '../../preload/api.ts'
+import { matchesChord } from '../components/key-chords.ts'
+import { Elapsed } from '../components/time-text.tsx'
+import { VisibleText } from '../components/visible-text.tsx'
+import { CommandBlock } from './command-block.tsx'
+import { CommandFacts } from './command-facts.tsx'
+import { ConnectionBlock } from './connection-block.tsx'
+import { DecisionBar } from './decision-bar.tsx'
+import { FileChangeBlock } from './file-change-block.tsx'
+import { ElicitationBlock, ToolUseBlock } from './foreign-block.tsx'
+import { OutcomeLine } from './outcome-line.tsx'
+import { askingWords, requestSentence } from './subject-words.ts'
+import { useAnswer } from './use-answer.ts'
+import { useInert } from './use-inert.ts'
+import './approval-card.css'
+
+export interface ApprovalCardProps {
+  request: ApprovalView
+  /** The owner began or stopped answering this card. */
+  onBusy: (id: string, busy: boolean) => void
+  /** Answered from here; `hadFocus` says whether focus has to go somewhere else now. */
+  onAnswered: (id: string, hadFocus: boolean) => void
+}
+
+/** Id of the card's element, for the list and for moving focus. */
+export function cardElementId(requestId: string): string {
+  return `request-${requestId}`
+}
+
+export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps): ReactNode {
+  const element = useRef<HTMLElement>(null)
+  const subjectId = useId()
+  const inert = useInert()
+  const answer = useAnswer(request, () =>
+    onAnswered(request.id, element.current?.contains(document.activeElement) ?? false),
+  )
+  const pending = request.state === 'pending'
+  const busy = pending && (answer.scope !== 'once' || answer.denying || answer.sending !== null)
+
+  useEffect(() => {
+    onBusy(request.id, busy)
+    return () => onBusy(request.id, false)
+  }, [busy, onBusy, request.id])
+
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
+    const chord = (text: string): boolean => matchesChord(event.nativeEvent, text)
+    const typing = event.target instanceof HTMLTextAreaElement
+    if (event.key === 'Escape' && answer.denying) {
+      event.stopPropagation()
+      answer.closeReason()
+      element.current?.focus()
+    } else if (chord('Mod+Enter')) {
+      event.preventDefault()
+      if (inert || event.repeat || !pending) return
+      // While words for a denial are open, the same chord sends the denial: it can never turn into a yes.
+      answer.decide(answer.denying ? 'deny' : 'allow')
+    } else if (!typing && chord('Mod+Backspace')) {
+      event.preventDefault()
+      if (!inert && !event.repeat && pending) answer.decide('deny')
+    } else if (!typing && chord('Mod+Shift+Backspace')) {
+      event.preventDefault()
+      if (!inert && pending) answer.openReason()
+    }
+  }
+
+  return (
+    <article
+      ref={element}
+      id={cardElementId(request.id)}
+      className={`approval-card ${pending ? '' : 'over'}`}
+      // What is over stays in place for a while but is no longer a request.
+      role={pending ? undefined : 'group'}
+      aria-label={requestSentence(request)}
+      aria-busy={answer.sending !== null || undefined}
+      tabIndex={-1}
+      data-request={request.id}
+      onKeyDown={onKeyDown}
+    >
+      <header className="approval-head">
+        <p>
+          <strong>
+            <VisibleText text={request.agentName} />
+          </strong>{' '}
+          {askingWords(request.subject)}
+        </p>
+        <span className="meta">
+          {request.waiting > 1 && `${request.waiting} alike, `}
+          {pending ? 'waiting ' : 'waited '}
+          <Elapsed sinceMs={request.askedAtMs} untilMs={pending ? null : (request.decision?.decidedAtMs ?? null)} />
+        </span>
+      </header>
+      <div id={subjectId} className="approval-subject">
+        <SubjectBlock request={request} />
+      </div>
+      {pending ? (
+        <>
+          <Why request={request} />
+          <DecisionBar request={request} answer={answer} inert={inert} subjectId={subjectId} />
+        </>
+      ) : (
+        <div className="decision">
+          <OutcomeLine request={request} />
+        </div>
+      )}
+    </article>
+  )
+}
+
+function SubjectBlock({ request }: { request: ApprovalView }): ReactNode {
+  const { subject } = request
+  switch (subject.kind) {
+    case 'command':
+      return (
+        <>
+          <CommandBlock argv={subject.argv} />
+          <CommandFacts subject={subject} />
+        </>
+      )
+    case 'connection':
+      return <ConnectionBlock request={request} subject={subject} />
+    case 'fileChange':
+      return <FileChangeBlock changes={subject.changes} />
+    case 'toolUse':
+      return <ToolUseBlock subject={subject} />
+    case 'elicitation':
+      return <ElicitationBlock subject={subject} />
+  }
+}
+
+/** Why nobody but the owner can answer this. */
+function Why({ request }: { request: ApprovalView }): ReactNode {
+  const { summary, nearly } = request.why
+  return (
+    <p className="approval-why">
+      <span className="dim">asks because</span> <VisibleText text={summary} />
+      {nearly && (
+        <>
+          {' '}
+          <span className="dim">· nearly matched</span> <VisibleText text={nearly} />
+        </>
+      )}
+    </p>
+  )
+}
+
+/** Kept here so that the list and the card scroll and focus alike. */
+export function focusCard(requestId: string): boolean {
+  const card = document.getElementById(cardElementId(requestId))
+  card?.focus({ preventScroll: true })
+  card?.scrollIntoView({ block: 'nearest' })
+  return card !== null
+}

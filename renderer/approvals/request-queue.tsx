@@ -1,0 +1,40 @@
+/** The queue at a glance, beside the cards: press a row to go to its card. */
+import type { ReactNode } from 'react'
+import { useFeed } from '../feed/feed-context.tsx'
+import { Elapsed } from '../components/time-text.tsx'
+import { VisibleText } from '../components/visible-text.tsx'
+import { focusCard } from './approval-card.tsx'
+import type { CardGroup } from './card-order.ts'
+import { shorten, subjectLine } from './subject-words.ts'
+import './request-queue.css'
+
+export function RequestQueue({ groups }: { groups: readonly CardGroup[] }): ReactNode {
+  const approvals = useFeed((state) => state.tables.approvals)
+  const requests = groups.flatMap((group) => group.requestIds).map((id) => approvals.rows.get(id))
+  return (
+    <ol className="request-queue" aria-label="Queue">
+      {requests.map(
+        (request) =>
+          request && (
+            <li key={request.id}>
+              <button
+                type="button"
+                className={`queue-row ${request.state === 'pending' ? '' : 'over'}`}
+                onClick={() => focusCard(request.id)}
+              >
+                <span className="code truncate">
+                  <VisibleText code text={shorten(subjectLine(request.subject), 80)} />
+                </span>
+                <span className="meta queue-meta">
+                  <span className="truncate">
+                    <VisibleText text={request.agentName} />
+                  </span>
+                  {request.state === 'pending' ? <Elapsed sinceMs={request.askedAtMs} /> : <span>over</span>}
+                </span>
+              </button>
+            </li>
+          ),
+      )}
+    </ol>
+  )
+}
