@@ -1,0 +1,91 @@
+import { constants } from 'node:fs'
+import { lstat, mkdir, open, readlink, symlink, type FileHandle } from 'node:fs/promises'
+import type { BytePath } from '../../protocol/path-uri.ts'
+import { WireError } from '../wire/wire-error.ts'
+import { childOf, isWithin, nameOf, parentOf } from './byte-path.ts'
+import { canonicalize, childrenOf, isMissing } from './folders.ts'
+import {
+  isDirect,
+  locateEntry,
+  locateReadable,
+  locateWritableEntry,
+  openForWriting,
+  withPlace,
+  type Place,
+  type Reach,
+} from './place.ts'
+import { readPiece } from './read-file.ts'
+import { truncate, writeAll } from './write-file.ts'
+
+const BLOCK_BYTES = 1024 * 1024
+
+/** `fs/copy`: a file, a folder with everything in it, or a link as a link. Modes are kept. */
+export async function copy(source: BytePath, destination: BytePath, recursive: boolean, reach: Reach): Promise<void> {
+  await withPlace(locateEntry(source, reach), async (entry) => {
+    if ((await lstat(entry.fsPath)).isDirectory()) {
+      if (!recursive)
+        throw new WireError('invalidRequest', 'fs/copy requires recursive: true when sourcePath is a directory')
+      if (isWithin(await futurePath(destination, reach), await canonicalize(source, reach)))
+        throw new WireError('invalidRequest', 'fs/copy cannot copy a directory to itself or one of its descendants')
+    }
+    await copyEntry(entry, destination, reach)
+  })
+}
+
+/** Where a path is or would be, its links followed. */
+async function futurePath(path: BytePath, reach: Reach): Promise<BytePath> {
+  try {
+    return await canonicalize(path, reach)
+  } catch (error) {
+    if (!isMissing(error) || path === '/') throw error
+    return childOf(await canonicalize(parentOf(path), reach), nameOf(path))
+  }
+}
+
+async function copyEntry(entry: Place, destination: BytePath, reach: Reach): Promise<void> {
+  const facts = await lstat(entry.fsPath)
+  reach.policy?.requireRead(entry.path)
+  if (facts.isDirectory()) await copyFolder(entry, destination, reach)
+  else if (facts.isSymbolicLink()) await copyLink(entry, destination, reach)
+  else if (facts.isFile()) await copyContent(entry, destination, reach)
+  else throw new WireError('invalidRequest', 'fs/copy only supports regular files, directories, and symlinks')
+}
+
+async function copyFolder(entry: Place, destination: BytePath, reach: Reach): Promise<void> {
+  const target = await withPlace(locateWritableEntry(destination, reach), async (place) => {
+    await mkdir(place.fsPath)
+    return place.path
+  })
+  // From here on the way is known: a link that turns up on it now was put there to lead us astray.
+  const below = isDirect(reach) ? reach : { ...reach, followSymlinks: false }
+  await withPlace(locateReadable(entry.path, below), async (folder) => {
+    for (const child of await childrenOf(folder, { ...reach, policy: null }))
+      await withPlace(locateEntry(child.path, below), (place) => copyEntry(place, childOf(target, child.name), below))
+  })
+}
+
+async function copyLink(entry: Place, destination: BytePath, reach: Reach): Promise<void> {
+  const target = await readlink(entry.fsPath, { encoding: 'buffer' })
+  await withPlace(locateWritableEntry(destination, reach), (place) => symlink(target, place.fsPath))
+}
+
+async function copyContent(entry: Place, destination: BytePath, reach: Reach): Promise<void> {
+  const from = await open(entry.fsPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  let to: FileHandle | undefined
+  try {
+    const source = await from.stat()
+    to = await openForWriting(destination, reach, source.mode & 0o777)
+    const target = await to.stat()
+    if (source.dev === target.dev && source.ino === target.ino) return
+    await truncate(to)
+    for (let offset = 0; ;) {
+      const block = await readPiece(from, offset, BLOCK_BYTES)
+      offset += await writeAll(to, block, offset)
+      if (block.length < BLOCK_BYTES) break
+    }
+    if (target.isFile()) await to.chmod(source.mode & 0o7777)
+  } finally {
+    await to?.close()
+    await from.close()
+  }
+}
