@@ -1,4 +1,7 @@
+import { registerFileMethods } from './files/file-methods.ts'
 import type { MethodTable } from './wire/method-table.ts'
 
 /** Every method beside `process/*`: files, http, environment. */
-export function registerMethodFamilies(_methods: MethodTable): void {}
+export function registerMethodFamilies(methods: MethodTable): void {
+  registerFileMethods(methods)
+}
