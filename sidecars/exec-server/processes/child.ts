@@ -23,8 +23,12 @@ export interface Child {
   /** Also its process group and session. */
   readonly pid: number
   readonly stdin: StdinKind
-  /** Queues bytes for stdin. Ignored when stdin has ended or nobody reads it any more. */
-  write(bytes: Buffer): void
+  /**
+   * Queues bytes for stdin, in the order of the calls. Ignored when stdin has ended or nobody reads it
+   * any more. A promise when it has to be found out whether they can be delivered; it then rejects with
+   * LineTooLongError and nothing of `bytes` was queued.
+   */
+  write(bytes: Buffer): void | Promise<void>
   /** Ends stdin after what is queued. On a terminal: the end-of-file character. */
   endInput(): void
   /** Bytes queued for stdin that the child has not taken. */

@@ -39,6 +39,8 @@ export class ManagedProcess implements ChildEvents {
   /** Fires when it is to be stopped before it has started. */
   readonly startAbort = new AbortController()
   requestId: RequestId | undefined
+  /** The piped stdin was ended on demand. */
+  isInputEnded = false
   /** For people: why the start failed, or what was stopped with it. */
   detail: string | undefined
 
@@ -134,10 +136,13 @@ export class ManagedProcess implements ChildEvents {
     })
   }
 
-  write(bytes: Buffer): void {
-    this.child?.write(bytes)
+  /** See {@link Child.write}. */
+  write(bytes: Buffer): void | Promise<void> {
+    return this.child?.write(bytes)
   }
+  /** Nothing can be written after it. */
   endInput(): void {
+    this.isInputEnded = this.stdin === 'pipe'
     this.child?.endInput()
   }
   get queuedInputBytes(): number {
@@ -187,7 +192,7 @@ export class ManagedProcess implements ChildEvents {
       outputBytes: this.log.totalBytes,
       firstSeq: this.log.firstSeq,
       nextSeq: this.log.nextSeq,
-      acceptsInput: this.isRunning && this.stdin !== 'none',
+      acceptsInput: this.isRunning && this.stdin !== 'none' && !this.isInputEnded,
       requestId: this.requestId,
     }
   }

@@ -11,6 +11,7 @@ import type { CommandGate } from './command-gate.ts'
 import { commandSubject } from './command-subject.ts'
 import { ManagedProcess } from './managed-process.ts'
 import { startPipeChild } from './pipe-child.ts'
+import { startPtyChild } from './pty-child.ts'
 import type { ProcessTable } from './process-table.ts'
 import { oversizedArgument, spawnFailure } from './spawn-failure.ts'
 
@@ -100,7 +101,7 @@ export class ProcessStarter {
 
   private async startChild(process: ManagedProcess, spec: ChildSpec, params: ProcessStartParams): Promise<Child> {
     try {
-      return await startPipeChild(spec, params.pipeStdin, process)
+      return params.tty ? startPtyChild(spec, process) : await startPipeChild(spec, params.pipeStdin, process)
     } catch (error) {
       throw spawnFailure(error as NodeJS.ErrnoException, spec)
     }

@@ -5,11 +5,15 @@ export const MAX_WRITE_IDS = 4_096
 export class WriteIds {
   private readonly ids = new Set<string>()
 
-  /** False when `id` is known already. */
-  accept(id: string): boolean {
-    if (this.ids.has(id)) return false
+  has(id: string): boolean {
+    return this.ids.has(id)
+  }
+  add(id: string): void {
     this.ids.add(id)
     if (this.ids.size > MAX_WRITE_IDS) this.ids.delete(this.ids.values().next().value as string)
-    return true
+  }
+  /** The write came to nothing and may be tried again. */
+  remove(id: string): void {
+    this.ids.delete(id)
   }
 }
