@@ -1,7 +1,7 @@
 // Builds everything into out/: main, preload, sidecars and the command line as CommonJS bundles, the
 // window as static files. `node scripts/build.mjs [part ...]` builds only the named parts.
-import { existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { copyFileSync, existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { stampOf } from './ensure-build.mjs'
@@ -38,6 +38,17 @@ function nodeBundle(outDir, entries) {
   }
 }
 
+/** Shell text is read with a real grammar, which is WebAssembly and lies beside the host's bundles. */
+function copyShellGrammar(outDir) {
+  for (const file of ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm'])
+    copyFileSync(join(root, 'node_modules', file), join(root, 'out', outDir, basename(file)))
+}
+
+async function hostBundle(outDir, entries) {
+  await build(nodeBundle(outDir, entries))
+  copyShellGrammar(outDir)
+}
+
 const sidecarEntries = Object.fromEntries(
   readdirSync(join(root, 'sidecars'))
     .filter((name) => existsSync(join(root, 'sidecars', name, 'entry.ts')))
@@ -46,8 +57,8 @@ const sidecarEntries = Object.fromEntries(
 
 const parts = {
   sidecars: () => build(nodeBundle('sidecars', sidecarEntries)),
-  cli: () => build(nodeBundle('cli', { gatehouse: join(root, 'main/cli/entry.ts') })),
-  main: () => build(nodeBundle('main', { index: join(root, 'main/index.ts') })),
+  cli: () => hostBundle('cli', { gatehouse: join(root, 'main/cli/entry.ts') }),
+  main: () => hostBundle('main', { index: join(root, 'main/index.ts') }),
   preload: () => build(nodeBundle('preload', { index: join(root, 'preload/index.ts') })),
   renderer: () => build({ configFile: join(root, 'renderer/vite.config.ts'), logLevel: 'warn' }),
 }
