@@ -20,10 +20,11 @@ test('an argv runs as it is, in the folder of the connection', () => {
   })
 })
 
-test('shell text goes to a login bash in one piece', () => {
+test('shell text goes to bash in one piece, through the login profile only when asked', () => {
   const { argv } = readCommand({ shell: 'echo "$HOME" | wc -c' }, root)
-  expect(argv.slice(1)).toEqual(['-lc', 'echo "$HOME" | wc -c'])
+  expect(argv.slice(1)).toEqual(['-c', 'echo "$HOME" | wc -c'])
   expect(argv[0]).toMatch(/\/(ba)?sh$/)
+  expect(readCommand({ shell: 'nvm use', login: true }, root).argv.slice(1)).toEqual(['-lc', 'nvm use'])
 })
 
 test('E37 in a terminal nothing waits in a pager; the agent may still choose one', () => {

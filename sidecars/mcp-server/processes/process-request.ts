@@ -6,6 +6,7 @@ import { DecodeError } from '../../protocol/decode.ts'
 export interface CommandWords {
   argv?: string[] | undefined
   shell?: string | undefined
+  login?: boolean | undefined
   cwd?: string | undefined
   env?: Record<string, string> | undefined
   tty?: boolean | undefined
@@ -48,13 +49,13 @@ export function readCommand(words: CommandWords, defaultCwd: string | undefined)
   return { argv, cwd: readCwd(words.cwd ?? defaultCwd), env, tty, pipeStdin: (words.stdin ?? false) && !tty }
 }
 
-function readArgv({ argv, shell }: CommandWords): string[] {
+function readArgv({ argv, shell, login }: CommandWords): string[] {
   if ((argv === undefined) === (shell === undefined))
     throw new DecodeError('argv', 'give either argv (a program and its arguments) or shell (one line of shell text)')
   if (shell !== undefined) {
     if (shell.trim() === '') throw new DecodeError('shell', 'expected a command, got only blanks')
     checkText('shell', shell)
-    return [loginShell(), '-lc', shell]
+    return [shellProgram(), login === true ? '-lc' : '-c', shell]
   }
   const words = argv ?? []
   if (words.length === 0 || words[0] === '') throw new DecodeError('argv[0]', 'expected the program to run')
@@ -68,8 +69,12 @@ function checkText(path: string, text: string): void {
   if (LONE_SURROGATE.test(text)) throw new DecodeError(path, 'is not valid Unicode (half of a surrogate pair)')
 }
 
-/** Bash, because the rules read shell text with bash's grammar; plain sh where there is none. */
-function loginShell(): string {
+/**
+ * Bash, because the rules read shell text with bash's grammar; plain sh where there is none. Not as a
+ * login shell unless asked: the exec server already has the owner's login environment, profiles are
+ * slow, and some (pyenv's) leave a lock behind when a stopped command ends them half-way.
+ */
+function shellProgram(): string {
   return SHELLS.find((path) => existsSync(path)) ?? '/bin/sh'
 }
 

@@ -11,7 +11,8 @@ const MAX_TIMEOUT_MS = 86_400_000
 
 const input = z.strictObject({
   argv: z.array(z.string()).max(4096).optional().describe('Program and arguments, run without a shell'),
-  shell: z.string().max(262_144).optional().describe('Shell text instead of argv, run by `bash -lc`'),
+  shell: z.string().max(262_144).optional().describe('Shell text instead of argv, run by bash'),
+  login: z.boolean().optional().describe('With shell: read the login profile first (bash -lc); default false'),
   cwd: z.string().optional().describe('Absolute path of the folder to run in; default: the folder of this connection'),
   env: z.record(z.string(), z.string()).optional().describe('Environment variables to set'),
   tty: z.boolean().optional().describe('Run in a terminal (80 x 24); default false'),
