@@ -15,19 +15,9 @@ export type FileAccess = 'write' | 'read' | 'denied' | 'hidden' | 'passage'
 /** Kept from sandboxed writers in every folder they may write: these make other programs run code. */
 const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.aws']
 /** What any program needs to start: the places of `minimal`. */
-const MINIMAL_PLACES = [
-  '/bin',
-  '/sbin',
-  '/lib',
-  '/lib32',
-  '/lib64',
-  '/usr',
-  '/etc',
-  '/opt',
-  '/nix/store',
-  '/dev',
-  '/proc',
-]
+const MINIMAL_PLACES = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/usr', '/etc', '/opt', '/nix/store', '/dev']
+/** Holds the environment and memory of every process of the owner, this one's first. */
+const PROCESS_PLACE = '/proc'
 
 interface PlaceRule {
   path: BytePath
@@ -63,7 +53,7 @@ export class FilePolicy {
     const { file_system: files } = sandbox.permissions
     if (files.type === 'unrestricted') return null
     const places: PlaceRule[] = []
-    for (const place of context.denied) addPlace(places, place, 'denied')
+    for (const place of [pathOfText(PROCESS_PLACE), ...context.denied]) addPlace(places, place, 'denied')
     const globs: GlobRule[] = []
     for (const entry of files.entries) addEntry(entry, sandbox, context, places, globs)
     return new FilePolicy(places, globs)
