@@ -37,7 +37,7 @@ let context: CommandContext
 beforeAll(async () => {
   context = {
     grammar: await loadShellGrammar(),
-    resolveProgram: (name) => (name === 'git' ? '/opt/git' : `/usr/bin/${name}`),
+    isFileOf: (name, path) => path === (name === 'git' ? '/opt/git' : `/usr/bin/${name}`),
   }
 })
 

@@ -19,8 +19,8 @@ export interface CommandRules {
 export interface CommandContext {
   /** Null when it could not be loaded: shell text is then always asked about. */
   grammar: ShellGrammar | null
-  /** The file that a bare program name means on the owner's search path. */
-  resolveProgram(name: string): string | undefined
+  /** Whether a path is the file that a bare program name means on the owner's search path. */
+  isFileOf(name: string, path: string): boolean
 }
 
 type Words = readonly (string | undefined)[]
@@ -29,7 +29,7 @@ const DEEPEST = 8
 
 /**
  * Whether a command may run: the strictest verdict of every program that it could start. What is not
- * understood to the end asks; nothing here looks at the disk but `resolveProgram`.
+ * understood to the end asks; nothing here looks at the disk but `isFileOf`.
  */
 export function judgeCommand(
   subject: Pick<CommandSubject, 'argv' | 'envChanges' | 'arg0'>,
@@ -94,14 +94,15 @@ class Judge {
     const about = shown(words)
     const known = words.every((word) => word !== undefined) ? { words: [...words] as string[] } : {}
     const rule = strictestRule(this.rules.commands.filter((candidate) => this.matches(candidate, words)))
-    if (!rule) return { effect: 'ask', about, because: 'no rule matches', ...this.nearly(words), ...known }
-    const step: JudgedStep = { effect: rule.effect, about, because: ruleCause(rule), rule, ...known }
+    if (!rule)
+      return { effect: 'ask', about, because: 'no rule matches', cause: 'open', ...this.nearly(words), ...known }
+    const step: JudgedStep = { effect: rule.effect, about, because: ruleCause(rule), cause: 'rule', rule, ...known }
     if (rule.effect === 'ask') return { ...step, ...this.nearly(words) }
     if (rule.effect === 'deny') return step
     // Arguments that are only known at run time could be any of the risky ones.
     const risk = known.words ? findRiskyArgument(known.words) : 'an argument is only known when it runs'
     if (risk === undefined) return step
-    return { effect: stricter(step.effect, 'ask'), about, because: risk, nearly: ruleName(rule), ...known }
+    return { effect: 'ask', about, because: risk, cause: 'unclear', nearly: ruleName(rule), ...known }
   }
 
   /** Rules that deny or ask hold for a program wherever it lies; rules that allow only for the right file. */
@@ -117,7 +118,7 @@ class Judge {
   private isRightFile(program: string, name: string): boolean {
     if (!program.startsWith('/')) return false
     const listed = this.rules.executables.get(name)
-    return listed ? listed.includes(program) : this.context.resolveProgram(name) === program
+    return listed ? listed.includes(program) : this.context.isFileOf(name, program)
   }
 
   /** The allow rule that came closest, and the word that was different. */
@@ -155,7 +156,7 @@ function strictestRule(rules: CommandRule[]): CommandRule | undefined {
   return best
 }
 
-const ask = (about: string, because: string): JudgedStep => ({ effect: 'ask', about, because })
+const ask = (about: string, because: string): JudgedStep => ({ effect: 'ask', about, because, cause: 'unclear' })
 
 function shown(words: Words): string {
   return shorten(words.map((word) => word ?? '…').join(' '))

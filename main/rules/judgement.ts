@@ -9,6 +9,8 @@ export interface JudgedStep {
   about: string
   /** Why, as a clause: "no rule matches", `"ask" in default.rules:14`. */
   because: string
+  /** `open`: only a rule is missing. `unclear`: no rule could allow it, because it is not fully understood. */
+  cause: 'rule' | 'open' | 'unclear'
   /** The rule that decided here. */
   rule?: Rule
   /** The allow rule that nearly matched and what was missing. */

@@ -26,10 +26,7 @@ export function parseRuleFile(name: string, text: string): RuleFile {
     try {
       const builder = BUILDERS[call.name]
       if (!builder)
-        throw new Fault(
-          call.firstLine,
-          `${call.name} is unknown; prefix_rule, host_executable and network_rule are read`,
-        )
+        throw new Fault(call.line, `${call.name} is unknown; prefix_rule, host_executable and network_rule are read`)
       const ordinal = seen.get(call.text) ?? 0
       seen.set(call.text, ordinal + 1)
       builder(new Arguments(call), { file, call, salt: `${name}#${ordinal}` })
@@ -79,7 +76,7 @@ const BUILDERS: Record<string, (args: Arguments, target: Target) => void> = {
       effect: args.choice('decision', COMMAND_EFFECTS, 'allow'),
       text: call.text,
       ...args.justification(),
-      place: { file: file.name, line: call.firstLine },
+      place: { file: file.name, line: call.line },
       pattern: readPattern(args),
     }
     checkExamples(args, rule.pattern)
@@ -100,7 +97,7 @@ const BUILDERS: Record<string, (args: Arguments, target: Target) => void> = {
       effect,
       text: call.text,
       ...args.justification(),
-      place: { file: file.name, line: call.firstLine },
+      place: { file: file.name, line: call.line },
       host,
     }
     if (port !== undefined) rule.port = port
@@ -123,7 +120,7 @@ const BUILDERS: Record<string, (args: Arguments, target: Target) => void> = {
         )
       return path
     })
-    file.executables.push({ name: name.value, paths, place: { file: file.name, line: call.firstLine } })
+    file.executables.push({ name: name.value, paths, place: { file: file.name, line: call.line } })
   },
 }
 
@@ -187,8 +184,8 @@ class Arguments {
 
   /** Names in the order in which they may be given without one; anything else is refused. */
   allow(...names: string[]): void {
-    const { positional, named, name, firstLine } = this.call
-    if (positional.length > names.length) throw new Fault(firstLine, `${name} takes at most ${names.length} arguments`)
+    const { positional, named, name, line } = this.call
+    if (positional.length > names.length) throw new Fault(line, `${name} takes at most ${names.length} arguments`)
     positional.forEach((value, i) => this.byName.set(names[i]!, value))
     for (const [key, value] of named) {
       if (!names.includes(key)) throw new Fault(value.line, `${name} has no argument ${key}`)
@@ -242,6 +239,6 @@ class Arguments {
   }
 
   private missing(name: string): never {
-    throw new Fault(this.call.firstLine, `${this.call.name} needs the argument ${name}`)
+    throw new Fault(this.call.line, `${this.call.name} needs the argument ${name}`)
   }
 }

@@ -15,9 +15,11 @@ export interface RuleCall {
   /** Arguments without a name, in order. */
   positional: Literal[]
   named: Map<string, Literal>
-  /** First and last line of the call, counted from 1. */
-  firstLine: number
-  lastLine: number
+  /** Line on which the call begins, counted from 1. */
+  line: number
+  /** Where the call stands in the file's text. */
+  start: number
+  end: number
   /** The call as written, without what stands around it. */
   text: string
 }
@@ -107,8 +109,9 @@ class Reader {
         throw new Fault(after.line, `expected "," or ")" in the call of ${name.value}, found ${show(after)}`)
     }
     const close = this.take()
-    const text = this.text.slice(name.start, close.end)
-    return { name: name.value, positional, named, firstLine: name.line, lastLine: close.line, text }
+    const { start, line } = name
+    const text = this.text.slice(start, close.end)
+    return { name: name.value, positional, named, line, start, end: close.end, text }
   }
 
   private firstToken(): Token {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { describeDiskTrouble } from './disk-trouble.ts'
+import { withFileLock } from './file-lock.ts'
 import { keepAside } from './keep-aside.ts'
 import { replaceFile } from './replace-file.ts'
 
@@ -56,5 +57,38 @@ describe('describeDiskTrouble', () => {
       'the file system is read-only (EROFS)',
     )
     expect(await describeDiskTrouble(new Error('odd'), folder)).toBe('odd')
+  })
+})
+
+describe('withFileLock', () => {
+  it('lets one at a time in', async () => {
+    const path = join(folder, 'lock')
+    let inside = 0
+    let most = 0
+    await Promise.all(
+      Array.from({ length: 5 }, () =>
+        withFileLock(path, async () => {
+          most = Math.max(most, ++inside)
+          await new Promise((resolve) => setTimeout(resolve, 1))
+          inside--
+        }),
+      ),
+    )
+    expect(most).toBe(1)
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  it('E103 takes over from a dead holder and names a living one', async () => {
+    const path = join(folder, 'lock')
+    await writeFile(path, '999999999')
+    expect(await withFileLock(path, async () => 'mine')).toBe('mine')
+    await writeFile(path, String(process.pid))
+    await expect(withFileLock(path, async () => 'mine', 20)).rejects.toThrow(`held by process ${process.pid}`)
+  })
+
+  it('is free again after work that failed', async () => {
+    const path = join(folder, 'lock')
+    await expect(withFileLock(path, () => Promise.reject(new Error('broke')))).rejects.toThrow('broke')
+    expect(await readdir(folder)).toEqual([])
   })
 })

@@ -1,0 +1,269 @@
+import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { watch, type FSWatcher } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeDiskTrouble } from '../storage/disk-trouble.ts'
+import { withFileLock } from '../storage/file-lock.ts'
+import { replaceFile } from '../storage/replace-file.ts'
+import { parseRuleFile, type RuleFile } from './rule-file.ts'
+import { readRuleCalls } from './rule-syntax.ts'
+import type { HostExecutable, Rule } from './rule.ts'
+
+/** Where rules go that are made by a click or a command. */
+export const AMENDED_FILE = 'default.rules'
+/** Where they go when that file cannot be read as text: it is left as it is. */
+const SECOND_AMENDED_FILE = 'added.rules'
+/** Nobody writes so many rules; reading more would only take time. */
+const LARGEST_FILE_BYTES = 4 * 1024 * 1024
+/** Changes that the file system does not announce (a link's target, a network drive) are found this late. */
+const POLL_MS = 2_000
+const SETTLE_MS = 30
+
+export interface RuleProblem {
+  file: string
+  /** Null when the file as a whole is meant. */
+  line: number | null
+  message: string
+}
+
+export interface LoadedRules {
+  rules: Rule[]
+  executables: HostExecutable[]
+  problems: RuleProblem[]
+  fileCount: number
+}
+
+interface Loaded {
+  /** What is in force of the file. */
+  rules: Rule[]
+  executables: HostExecutable[]
+  problems: RuleProblem[]
+  /** The content when it was last without a problem. */
+  good: RuleFile | undefined
+}
+
+/**
+ * The folder of rules files.
+ *
+ * A broken or unreadable file never makes anything more permissive: none of its allow rules is in force,
+ * its other rules are, and so are the asking and denying rules that it held when it was last good in this
+ * run. Files are never written over; lines are appended and taken out under a lock.
+ */
+export class RuleFolder {
+  private loaded = new Map<string, Loaded>()
+  private folderProblems: RuleProblem[] = []
+  private watcher: FSWatcher | undefined
+  private timers: { settle?: NodeJS.Timeout; poll?: NodeJS.Timeout } = {}
+  private signature = ''
+  private reading: Promise<void> = Promise.resolve()
+
+  constructor(
+    readonly path: string,
+    private readonly onChanged: () => void,
+  ) {}
+
+  current(): LoadedRules {
+    const files = [...this.loaded.values()]
+    return {
+      rules: files.flatMap((file) => file.rules),
+      executables: files.flatMap((file) => file.executables),
+      problems: [...this.folderProblems, ...files.flatMap((file) => file.problems)],
+      fileCount: this.loaded.size,
+    }
+  }
+
+  /** Reads everything once and watches for changes from then on. */
+  async start(): Promise<void> {
+    await this.reload()
+    this.startWatching()
+    this.timers.poll = setInterval(() => void this.poll(), POLL_MS)
+    this.timers.poll.unref()
+  }
+
+  stop(): void {
+    this.watcher?.close()
+    clearTimeout(this.timers.settle)
+    clearInterval(this.timers.poll)
+    this.timers = {}
+  }
+
+  /** Reads all files again; resolves when they are in force. Runs one after the other. */
+  reload(): Promise<void> {
+    this.reading = this.reading.then(() => this.readAll())
+    return this.reading
+  }
+
+  /**
+   * Appends one rule on a line of its own, unless the line is there already, and reads the file again.
+   * Resolves with the file's name. Rejects with a sentence when the disk refuses.
+   */
+  async append(text: string): Promise<string> {
+    return this.locked(async () => {
+      const name = (await isText(join(this.path, AMENDED_FILE))) ? AMENDED_FILE : SECOND_AMENDED_FILE
+      const path = join(this.path, name)
+      const content = await readIfThere(path)
+      if (content.split('\n').some((line) => line.trim() === text)) return name
+      const file = await open(path, 'a', 0o600)
+      try {
+        await file.appendFile(`${content === '' || content.endsWith('\n') ? '' : '\n'}${text}\n`)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      return name
+    })
+  }
+
+  /** Takes a rule out of its file and leaves everything else, comments too, as it is. False when it is not there. */
+  async remove(rule: Rule): Promise<boolean> {
+    const { place, text } = rule
+    if (!place) return false
+    return this.locked(async () => {
+      const path = join(this.path, place.file)
+      const content = await readIfThere(path)
+      const calls = readRuleCalls(content).calls.filter((call) => call.text === text)
+      const call = calls.find(({ line }) => line === place.line) ?? calls[0]
+      if (!call) return false
+      await replaceFile(path, withoutSpan(content, call.start, call.end))
+      return true
+    })
+  }
+
+  private async locked<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      await mkdir(this.path, { recursive: true, mode: 0o700 })
+      const result = await withFileLock(join(this.path, '.lock'), work)
+      await this.reload()
+      return result
+    } catch (error) {
+      throw new Error(`The rules in ${this.path} cannot be changed: ${await describeDiskTrouble(error, this.path)}`, {
+        cause: error,
+      })
+    }
+  }
+
+  private async readAll(): Promise<void> {
+    this.signature = await this.sign()
+    const { names, problems } = await this.listNames()
+    const loaded = new Map<string, Loaded>()
+    for (const name of names) loaded.set(name, await this.readFile(name, this.loaded.get(name)?.good))
+    this.loaded = loaded
+    this.folderProblems = problems
+    this.onChanged()
+  }
+
+  private async listNames(): Promise<{ names: string[]; problems: RuleProblem[] }> {
+    try {
+      await mkdir(this.path, { recursive: true, mode: 0o700 })
+      const all = (await readdir(this.path)).filter((name) => !isByproduct(name)).sort()
+      const odd = all.filter((name) => !name.endsWith('.rules'))
+      return {
+        names: all.filter((name) => name.endsWith('.rules')),
+        problems: odd.map((file) => ({
+          file,
+          line: null,
+          message: 'it is not read, because its name does not end in ".rules"',
+        })),
+      }
+    } catch (error) {
+      const message = `the folder cannot be read: ${await describeDiskTrouble(error, this.path)}`
+      return { names: [...this.loaded.keys()], problems: [{ file: this.path, line: null, message }] }
+    }
+  }
+
+  private async readFile(name: string, good: RuleFile | undefined): Promise<Loaded> {
+    let file: RuleFile
+    try {
+      file = parseRuleFile(name, await readText(join(this.path, name)))
+    } catch (error) {
+      const message = `it cannot be read: ${await describeDiskTrouble(error, join(this.path, name))}`
+      return { ...restrictions(undefined, good), problems: [{ file: name, line: null, message }], good }
+    }
+    if (file.problems.length === 0)
+      return { rules: file.rules, executables: file.executables, problems: [], good: file }
+    const problems = file.problems.map((problem) => ({ file: name, ...problem }))
+    return { ...restrictions(file, good), problems, good }
+  }
+
+  private startWatching(): void {
+    try {
+      this.watcher = watch(this.path, () => this.settle())
+      this.watcher.on('error', () => this.watcher?.close())
+    } catch {
+      // No more watches to be had, or no folder: the poll finds changes.
+    }
+  }
+
+  /** Editors write in several steps; a burst is read once. */
+  private settle(): void {
+    this.timers.settle ??= setTimeout(() => {
+      delete this.timers.settle
+      void this.poll()
+    }, SETTLE_MS)
+  }
+
+  private async poll(): Promise<void> {
+    if ((await this.sign()) !== this.signature) await this.reload()
+  }
+
+  /** Changes whenever a file in the folder, or what it links to, does. */
+  private async sign(): Promise<string> {
+    const names = (await readdir(this.path).catch(() => [])).filter((name) => !isByproduct(name)).sort()
+    const parts = await Promise.all(
+      names.map(async (name) => {
+        const found = await stat(join(this.path, name)).catch(() => undefined)
+        return found ? `${name} ${found.ino} ${found.size} ${found.mtimeMs} ${found.mode}` : `${name} gone`
+      }),
+    )
+    return parts.join('\n')
+  }
+}
+
+/** Hidden files, backups of editors and what our own replacing leaves for a moment. */
+const isByproduct = (name: string): boolean => /^\.|~$|\.(swp|tmp|bak|orig)$|\.(new|corrupt)-/.test(name)
+
+/** The asking and denying rules of both versions of a broken file. */
+function restrictions(now: RuleFile | undefined, good: RuleFile | undefined): Pick<Loaded, 'rules' | 'executables'> {
+  const rules = new Map<string, Rule>()
+  for (const rule of [...(good?.rules ?? []), ...(now?.rules ?? [])])
+    if (rule.effect !== 'allow') rules.set(rule.id, rule)
+  return { rules: [...rules.values()], executables: [...(good?.executables ?? []), ...(now?.executables ?? [])] }
+}
+
+async function readText(path: string): Promise<string> {
+  const found = await stat(path)
+  if (!found.isFile()) throw new Error('it is not a regular file')
+  if (found.size > LARGEST_FILE_BYTES) throw new Error(`it is larger than ${LARGEST_FILE_BYTES} bytes`)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+      ? new Error('it is not UTF-8 text')
+      : error
+  }
+}
+
+async function readIfThere(path: string): Promise<string> {
+  try {
+    return await readText(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+async function isText(path: string): Promise<boolean> {
+  return readIfThere(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** The text without a call; the whole line goes when nothing else stands on it. */
+function withoutSpan(text: string, start: number, end: number): string {
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1
+  const newline = text.indexOf('\n', end)
+  const lineEnd = newline < 0 ? text.length : newline + 1
+  const around = text.slice(lineStart, start) + text.slice(end, lineEnd)
+  return around.trim() === '' ? text.slice(0, lineStart) + text.slice(lineEnd) : text.slice(0, start) + text.slice(end)
+}
