@@ -54,6 +54,8 @@ export class LineCarrier implements Transport {
     })
     this.input.on('end', () => this.endOfInput())
     this.input.on('close', () => this.endOfInput())
+    // Whoever read before may have left it paused.
+    this.input.resume()
     if (this.input.readableEnded || this.input.destroyed) this.endOfInput()
     return Promise.resolve()
   }
