@@ -122,6 +122,17 @@ export const networkProxyConfig = object({
   mode: withDefault(literal('full', 'limited'), 'full' as const),
   inspectHttps: withDefault(boolean, false),
   allowUpstreamProxy: withDefault(boolean, false),
+  /** Off: nothing listens and nothing is forwarded. */
+  enabled: withDefault(boolean, true),
+  /** SOCKS5 UDP ASSOCIATE; hardly any client needs it. */
+  socksUdp: withDefault(boolean, false),
+  /** Limited mode only: frames of a WebSocket are writes. */
+  limitedAllowsWebsocket: withDefault(boolean, false),
+  /** Dangerous: listen where other machines can reach it. Without it every address becomes 127.0.0.1. */
+  allowNonLoopback: withDefault(boolean, false),
+  /** Absolute path -> verdict, for requests with `x-unix-socket` (macOS only). */
+  unixSockets: withDefault(record(verdict), {}),
+  allowAllUnixSockets: withDefault(boolean, false),
   /** Rules in force from the start; replaced by `rules/set`. */
   rules: withDefault(array(networkRule), []),
   revision: withDefault(integer(0), 0),
