@@ -17,6 +17,7 @@ beforeEach(async () => {
     onEnded: () => events.push('ended'),
     onProblem: (problem) => events.push(problem),
   })
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has callbacks, no events
   carrier.onmessage = (message) => void received.push(message)
   await carrier.start()
 })

@@ -20,8 +20,6 @@ export class AgentSession {
   /** Resolves with the reason as soon as the session is over for its client. */
   readonly closed: Promise<string>
   lastActiveAt = performance.now()
-  /** Where commands run that name no folder; a client without a folder of its own may set it later. */
-  defaultCwd: string | undefined
   private holds = 0
   private closing: Promise<void> | undefined
   private resolveClosed: (reason: string) => void = () => {}
@@ -43,7 +41,6 @@ export class AgentSession {
       pid: origin.pid,
       openedAtMs: Date.now(),
     }
-    this.defaultCwd = origin.cwd
     this.processes = new SessionProcesses(exec, id)
     host.opened(this.facts)
   }

@@ -1,6 +1,5 @@
 import { McpServer } from '@modelcontextprotocol/server'
 import { GATEHOUSE_VERSION } from '../../protocol/version.ts'
-import { adoptRoots } from '../sessions/adopt-roots.ts'
 import type { AgentSession } from '../sessions/agent-session.ts'
 import { registerGetResult } from './get-result.ts'
 import { registerListProcesses } from './list-processes.ts'
@@ -41,6 +40,5 @@ export function createAgentServer(session: () => AgentSession): McpServer {
     instructions: INSTRUCTIONS,
   })
   for (const register of REGISTRATIONS) register({ server, session })
-  adoptRoots(server, session)
   return server
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { readCommand } from '../processes/process-request.ts'
 import { NO_HOST } from '../sessions/host-link.ts'
 import { underCallSignal } from './call-signal.ts'
+import { defaultCwd } from './default-cwd.ts'
 import { processResult, processResultShape } from './process-result.ts'
 import { toolError, type ToolScope } from './tool-scope.ts'
 import { DEFAULT_YIELD_MS, MAX_YIELD_MS, waitForProcess } from './wait-for-process.ts'
@@ -30,7 +31,8 @@ const input = z.strictObject({
 
 const DESCRIPTION = `Run a command on the owner's machine through Gatehouse. Give argv or shell. The owner's rules or the owner decide first; if denied, nothing runs and the answer says why: do not try the same another way. A decision can take long: status awaiting_approval or running means the command is still under way, so go on with get_result instead of starting it again. Long output is shortened in the middle; read_output returns every byte. Cancelling the call stops the command.`
 
-export function registerRunCommand({ server, session }: ToolScope): void {
+export function registerRunCommand(scope: ToolScope): void {
+  const { server, session } = scope
   server.registerTool(
     'run_command',
     {
@@ -45,7 +47,8 @@ export function registerRunCommand({ server, session }: ToolScope): void {
       if (!caller.host.isPresent) return toolError(NO_HOST)
       return await caller.during(() =>
         underCallSignal(context, async (signal) => {
-          const process = caller.processes.start(readCommand(words, caller.defaultCwd), {
+          const fallback = words.cwd === undefined ? await defaultCwd(scope, context) : undefined
+          const process = caller.processes.start(readCommand(words, fallback), {
             toolCallId: String(context.mcpReq.id),
             timeoutMs,
             isBackground: background,

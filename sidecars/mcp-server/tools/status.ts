@@ -27,7 +27,7 @@ export function registerStatus({ server, session }: ToolScope): void {
       annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     },
     async () => {
-      const { host, exec, facts, defaultCwd, processes } = session()
+      const { host, exec, facts, processes } = session()
       const live = processes.live()
       const awaitingApproval = live.filter((process) => process.status === 'awaiting_approval').length
       const execProblem = await exec.check()
@@ -38,7 +38,7 @@ export function registerStatus({ server, session }: ToolScope): void {
         execServer: execProblem === null ? 'ready' : 'down',
         session: facts.id,
         agent: facts.agentName,
-        ...(defaultCwd === undefined ? {} : { cwd: defaultCwd }),
+        ...(facts.cwd === undefined ? {} : { cwd: facts.cwd }),
         awaitingApproval,
         running: live.length - awaitingApproval,
         ...(problem === null ? {} : { problem }),
