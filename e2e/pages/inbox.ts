@@ -1,0 +1,50 @@
+import { expect, type Locator, type Page } from '@playwright/test'
+
+/** The Inbox as a person with a keyboard uses it. */
+export class Inbox {
+  constructor(private readonly page: Page) {}
+
+  /** The card of a waiting request whose text contains `text`. */
+  card(text: string): Locator {
+    return this.page.getByRole('article').filter({ hasText: text })
+  }
+
+  /** The row of a request that has ended, here or in the history below the queue. */
+  ended(text: string): Locator {
+    return this.page.getByRole('region', { name: 'Earlier' }).getByRole('listitem').filter({ hasText: text })
+  }
+
+  async open(): Promise<void> {
+    await this.page.keyboard.press('Control+1')
+    await expect(this.page.getByRole('heading', { name: 'Inbox', level: 1 })).toBeVisible()
+  }
+
+  /** Goes to the next waiting request with its key, and waits until a press is taken as meant. */
+  async focusNext(text: string): Promise<Locator> {
+    const card = this.card(text)
+    await expect(card).toBeVisible()
+    await expect(async () => {
+      await this.page.keyboard.press('F8')
+      await expect(card).toBeFocused({ timeout: 500 })
+    }).toPass()
+    await expect(card.getByRole('button', { name: /^Allow/ })).toBeEnabled()
+    return card
+  }
+
+  /** Allows by keyboard alone. */
+  async allow(text: string): Promise<void> {
+    await this.focusNext(text)
+    await this.page.keyboard.press('Control+Enter')
+    await expect(this.card(text)).toBeHidden()
+  }
+
+  /** Denies by keyboard alone, with words for the agent. */
+  async deny(text: string, words: string): Promise<void> {
+    const card = await this.focusNext(text)
+    await this.page.keyboard.press('Control+Shift+Backspace')
+    await expect(card.getByRole('textbox', { name: 'Reason for the agent' })).toBeFocused()
+    await this.page.keyboard.type(words)
+    await this.page.keyboard.press('Control+Enter')
+    await expect(this.card(text)).toBeHidden()
+  }
+}
