@@ -1,14 +1,34 @@
+import type { ExecCapability } from '../protocol/exec-environment.ts'
+import { pathOfText } from '../protocol/path-uri.ts'
+import { readEnvironmentInfo } from './environment/environment-info.ts'
+import { registerEnvironmentMethods } from './environment/environment-methods.ts'
 import { registerFileMethods, type FileMethodOptions } from './files/file-methods.ts'
-import { registerHttpMethods, type HttpMethodOptions } from './http/http-methods.ts'
+import type { PolicyContext } from './files/file-policy.ts'
+import type { Environment } from './http/http-call.ts'
+import { registerHttpMethods } from './http/http-methods.ts'
 import type { MethodTable } from './wire/method-table.ts'
 
 export interface MethodFamilyOptions {
-  files?: FileMethodOptions
-  http?: HttpMethodOptions
+  /** Absolute paths that no sandboxed file call may reach, such as our own data folder. */
+  deniedPaths?: string[]
+  /** Asked before each change of a file; see FileMethodOptions. */
+  allowChange?: FileMethodOptions['allowChange']
+  /** For `valueEnvVar` and the proxy variables of http. Default: this process's. */
+  environment?: () => Environment
+  /** Capabilities of processes and network; those of these methods are known here. */
+  capabilities?: Partial<Record<ExecCapability, boolean>>
 }
 
 /** Every method beside `process/*`: files, http, environment. */
 export function registerMethodFamilies(methods: MethodTable, options: MethodFamilyOptions = {}): void {
-  registerFileMethods(methods, options.files)
-  registerHttpMethods(methods, options.http)
+  const policyContext: PolicyContext = {
+    temporaryDirectories: process.env.TMPDIR?.startsWith('/') ? [pathOfText(process.env.TMPDIR)] : [],
+    denied: (options.deniedPaths ?? []).map(pathOfText),
+  }
+  registerFileMethods(methods, { policyContext, allowChange: options.allowChange })
+  registerHttpMethods(methods, { environment: options.environment })
+  registerEnvironmentMethods(methods, {
+    policyContext,
+    environmentInfo: () => readEnvironmentInfo(options.capabilities),
+  })
 }

@@ -16,7 +16,7 @@ import {
   writeFileParams,
 } from '../../protocol/exec-files.ts'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
-import { formatPathUri, pathOfText } from '../../protocol/path-uri.ts'
+import { formatPathUri } from '../../protocol/path-uri.ts'
 import type { MethodHandler, MethodOptions, MethodTable } from '../wire/method-table.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
 import { displayPath } from './byte-path.ts'
@@ -41,20 +41,15 @@ export interface FileChange {
 }
 
 export interface FileMethodOptions {
-  /** Absolute paths that no sandboxed call may reach, such as our own data folder. */
-  deniedPaths?: string[]
+  policyContext: PolicyContext
   /** Asked before each change; a rejection refuses it. Default: all changes are let through. */
   allowChange?: (change: FileChange, connection: WireConnection) => Promise<void>
 }
 
 /** Puts the `fs/*` methods on a server's table. */
-export function registerFileMethods(table: MethodTable, options: FileMethodOptions = {}): void {
-  const context: PolicyContext = {
-    temporaryDirectories: process.env.TMPDIR?.startsWith('/') ? [pathOfText(process.env.TMPDIR)] : [],
-    denied: (options.deniedPaths ?? []).map(pathOfText),
-  }
+export function registerFileMethods(table: MethodTable, options: FileMethodOptions): void {
   const reachOf = (params: { sandbox?: SandboxObject; followSymlinks?: boolean }): Reach => ({
-    policy: FilePolicy.of(params.sandbox, context),
+    policy: FilePolicy.of(params.sandbox, options.policyContext),
     followSymlinks: params.followSymlinks ?? true,
   })
   const allow = async (change: FileChange, connection: WireConnection) => options.allowChange?.(change, connection)
