@@ -22,6 +22,7 @@ describe('canonicalHost', () => {
     ['2001:0db8:0:0::2', '2001:db8::2'],
     ['[::ffff:203.0.113.7]', '203.0.113.7'],
     ['fe80::1%eth0', 'fe80::1%eth0'],
+    ['[fe80::1%25eth0]', 'fe80::1%eth0'],
     ['_service.example', '_service.example'],
     ['localhost', 'localhost'],
   ])('reads %s as %s', (text, host) => {

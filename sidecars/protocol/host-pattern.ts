@@ -38,7 +38,8 @@ export function canonicalHost(text: string): string {
 }
 
 function canonicalIpv6(text: string): string {
-  const [address = '', zone] = splitOnce(text, '%')
+  // A URL writes the zone's percent sign as %25 (RFC 6874); both spellings are one address.
+  const [address = '', zone] = splitOnce(text.replace('%25', '%'), '%')
   if (zone !== undefined && !/^[A-Za-z0-9_.-]+$/.test(zone))
     throw new InvalidHost(`${JSON.stringify(text)} has an unreadable zone`)
   const host = parseAuthority(`[${address}]`, text).slice(1, -1)
