@@ -1,17 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { hostname, tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { formatPathUri, pathOfText } from '../protocol/path-uri.ts'
+import { readEnvironmentInfo } from './environment/environment-info.ts'
 import { ExecServer } from './exec-server.ts'
 import { anybody } from './listen/authorization.ts'
 import { ListenUrlError, parseListenUrl } from './listen/listen-url.ts'
 import { listenWebSocket } from './listen/websocket-listener.ts'
 import { registerMethodFamilies } from './method-families.ts'
-import { inheritableEnvironment, loginShell } from './processes/child-environment.ts'
+import { inheritableEnvironment } from './processes/child-environment.ts'
 import { noSandbox } from './sandbox/sandbox.ts'
 import { LineCarrier } from './wire/line-carrier.ts'
-import { createHash } from 'node:crypto'
 
 /** `gatehouse exec-server --listen …`: serves until told to stop, then exits 0. */
 export async function runAlone(argv: readonly string[]): Promise<number> {
@@ -23,8 +22,8 @@ export async function runAlone(argv: readonly string[]): Promise<number> {
       sandbox: noSandbox,
       spool: { folder, limitBytes: 256 * 1024 * 1024 },
       inheritable: () => inheritableEnvironment(process.env, {}),
-      environmentInfo: async () => interimInfo(),
-      registerMore: registerMethodFamilies,
+      environmentInfo: async () => readEnvironmentInfo(),
+      registerMore: (methods) => registerMethodFamilies(methods),
       log: (line) => console.error(line),
       ...(address.kind === 'stdio' ? { detachedTtlMs: 0 } : {}),
     })
@@ -68,22 +67,5 @@ function openStdout() {
     return new Socket({ fd: 1, readable: false, writable: true })
   } catch {
     return process.stdout
-  }
-}
-
-export function interimInfo() {
-  const uri = (path: string) => formatPathUri(pathOfText(path))
-  const path = loginShell()
-  return {
-    shell: { name: path.slice(path.lastIndexOf('/') + 1), path },
-    executorVersion: '0.171.0',
-    providerId: `sha256:${createHash('sha256').update(`${hostname()}:${userInfo().uid}`).digest('hex')}`,
-    cwd: uri(process.cwd()),
-    userHomeDir: uri(userInfo().homedir),
-    platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : 'linux',
-    prependPathDirs: [],
-    temporaryDirectories: [],
-    tempDir: uri(tmpdir()),
-    capabilities: {},
   }
 }

@@ -1,4 +1,4 @@
-import type { ExecCapability } from '../protocol/exec-environment.ts'
+import type { EnvironmentInfo } from '../protocol/exec-environment.ts'
 import { pathOfText } from '../protocol/path-uri.ts'
 import { readEnvironmentInfo } from './environment/environment-info.ts'
 import { registerEnvironmentMethods } from './environment/environment-methods.ts'
@@ -15,8 +15,8 @@ export interface MethodFamilyOptions {
   allowChange?: FileMethodOptions['allowChange']
   /** For `valueEnvVar` and the proxy variables of http. Default: this process's. */
   environment?: () => Environment
-  /** Capabilities of processes and network; those of these methods are known here. */
-  capabilities?: Partial<Record<ExecCapability, boolean>>
+  /** The same as `initialize` tells. Default: this machine, without capabilities of processes and network. */
+  environmentInfo?: () => EnvironmentInfo | Promise<EnvironmentInfo>
 }
 
 /** Every method beside `process/*`: files, http, environment. */
@@ -29,6 +29,6 @@ export function registerMethodFamilies(methods: MethodTable, options: MethodFami
   registerHttpMethods(methods, { environment: options.environment })
   registerEnvironmentMethods(methods, {
     policyContext,
-    environmentInfo: () => readEnvironmentInfo(options.capabilities),
+    environmentInfo: options.environmentInfo ?? (() => readEnvironmentInfo()),
   })
 }

@@ -4,6 +4,7 @@ import { decode } from '../../protocol/decode.ts'
 import { execServerConfig, type ExecServerConfig } from '../../protocol/host-channel.ts'
 import type { HostContext, SidecarInstance } from '../../rpc/sidecar.ts'
 import { listenUnix } from '../../rpc/unix-socket.ts'
+import { readEnvironmentInfo } from '../environment/environment-info.ts'
 import { ExecServer } from '../exec-server.ts'
 import { capabilityTokenOf } from '../listen/authorization.ts'
 import { acceptAttached } from '../listen/attach.ts'
@@ -22,14 +23,16 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const log = (line: string) => console.error(`exec-server: ${line}`)
+  const inheritable = () => inheritableEnvironment(process.env, config.baseEnvironment)
   const facts = new HostProcesses(host)
   const server = new ExecServer({
     sandbox: noSandbox,
     gate: new HostGate(host, () => config),
     spool: { folder, limitBytes: config.spoolBytes },
-    inheritable: () => inheritableEnvironment(process.env, config.baseEnvironment),
-    environmentInfo: async () => (await import('../alone.ts')).interimInfo(),
-    registerMore: registerMethodFamilies,
+    inheritable,
+    environmentInfo: async () => readEnvironmentInfo(),
+    registerMore: (methods) =>
+      registerMethodFamilies(methods, { deniedPaths: [params.dataDir], environment: inheritable }),
     log,
     processEvents: facts,
     sessionEvents: facts,
