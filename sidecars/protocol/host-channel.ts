@@ -251,6 +251,7 @@ export const processReadResult = object({
 export const processWrite = object({ id: processId, base64: string })
 export const processTarget = object({ id: processId })
 export const processSignalName = literal('interrupt', 'terminate', 'kill', 'quit', 'hangup', 'stop', 'continue')
+export type ProcessSignalName = Infer<typeof processSignalName>
 /** host -> exec-server `processes/signal` -> {members}: who was hit. terminate = SIGTERM, then SIGKILL after 2 s. */
 export const processSignal = object({ id: processId, signal: processSignalName })
 /** host -> exec-server `processes/members` {id} -> {members}: the whole tree, setsid children included. */
@@ -262,6 +263,7 @@ export const processMember = object({
   rssBytes: integer(0),
   ownGroup: boolean,
 })
+export type ProcessMember = Infer<typeof processMember>
 export const processMembers = object({ members: array(processMember) })
 /** host -> exec-server `processes/resize` {id, columns, rows} -> {}. */
 export const processResize = object({ id: processId, columns: integer(1, 1000), rows: integer(1, 1000) })
