@@ -96,7 +96,15 @@ class Judge {
     const rule = strictestRule(this.rules.commands.filter((candidate) => this.matches(candidate, words)))
     if (!rule)
       return { effect: 'ask', about, because: 'no rule matches', cause: 'open', ...this.nearly(words), ...known }
-    const step: JudgedStep = { effect: rule.effect, about, because: ruleCause(rule), cause: 'rule', rule, ...known }
+    const step: JudgedStep = {
+      effect: rule.effect,
+      about,
+      because: ruleCause(rule),
+      cause: 'rule',
+      rule,
+      ruleId: rule.id,
+      ...known,
+    }
     if (rule.effect === 'ask') return { ...step, ...this.nearly(words) }
     if (rule.effect === 'deny') return step
     // Arguments that are only known at run time could be any of the risky ones.

@@ -1,8 +1,7 @@
-import { hostMatches, patternsOverlap } from '../../sidecars/protocol/host-pattern.ts'
+import { formatHostPattern, hostMatches, patternsOverlap } from '../../sidecars/protocol/host-pattern.ts'
 import type { NetworkRule } from '../../sidecars/protocol/host-channel.ts'
 import type { SessionId } from '../../sidecars/protocol/ids.ts'
 import type { ConnectionSubject } from '../../sidecars/protocol/subject.ts'
-import { formatHostPattern } from '../../sidecars/protocol/host-pattern.ts'
 import { judgementOf, ruleCause, ruleName, type JudgedStep, type Judgement } from './judgement.ts'
 import { stricter, type HostRule } from './rule.ts'
 
@@ -20,7 +19,7 @@ export function judgeConnection(to: Destination, sessionId: SessionId, rules: re
     undefined,
   )
   const step: JudgedStep = rule
-    ? { effect: rule.effect, about, because: ruleCause(rule), cause: 'rule', rule }
+    ? { effect: rule.effect, about, because: ruleCause(rule), cause: 'rule', rule, ruleId: rule.id }
     : { effect: 'ask', about, because: 'no rule names this host', cause: 'open', ...nearly(to, sessionId, rules) }
   return judgementOf([step])
 }

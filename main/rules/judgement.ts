@@ -1,3 +1,4 @@
+import type { RuleId } from '../../sidecars/protocol/ids.ts'
 import { placeName, type Effect, type Rule } from './rule.ts'
 import { patternWords } from './rule-text.ts'
 import { formatHostPattern } from '../../sidecars/protocol/host-pattern.ts'
@@ -13,6 +14,8 @@ export interface JudgedStep {
   cause: 'rule' | 'open' | 'unclear'
   /** The rule that decided here. */
   rule?: Rule
+  /** Its id, or that of a decision that holds for the session. */
+  ruleId?: RuleId
   /** The allow rule that nearly matched and what was missing. */
   nearly?: string
   /** The words that were judged, when all of them are known. */

@@ -1,0 +1,294 @@
+import type { Verdict } from '../../sidecars/protocol/decision.ts'
+import type { RuleId, SessionId } from '../../sidecars/protocol/ids.ts'
+import type { Subject } from '../../sidecars/protocol/subject.ts'
+import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
+import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } from './judge-command.ts'
+import { judgeConnection, rulesForProxy, type ProxyRules } from './judge-connection.ts'
+import { judgementOf, type Judgement } from './judgement.ts'
+import { proposeCommandRules, proposeHostRule, shellTextOf } from './proposed-rule.ts'
+import { AMENDED_FILE, RuleFolder, type RuleProblem } from './rule-folder.ts'
+import { parseRuleFile, parseSingleRule } from './rule-file.ts'
+import { ruleIdOf, type CommandRule, type HostRule, type Rule } from './rule.ts'
+import { SessionGrants, type SessionGrant } from './session-grants.ts'
+
+export { stepText, decidingStep, type JudgedStep, type Judgement } from './judgement.ts'
+export type { RuleProblem } from './rule-folder.ts'
+export type { HostRule, Rule } from './rule.ts'
+export type { SessionGrant } from './session-grants.ts'
+export type { ProxyRules } from './judge-connection.ts'
+
+/** A rule that could not be saved holds in memory and is tried again this often. */
+const SAVE_RETRY_MS = 10_000
+
+export interface RulesOptions {
+  folder: string
+  context: CommandContext
+  /** One sentence when rules cannot be saved, null when they are again. */
+  onTrouble?: (message: string | null) => void
+}
+
+/** A subject with what identifies it. */
+export interface Judged {
+  subject: Subject
+  subjectHash: string
+  sessionId: SessionId
+}
+
+/**
+ * Every rule in force, from files, for sessions and not yet saved, and their verdicts.
+ *
+ * A new rule is in force when the call that adds it returns; writing it to its file comes after and never
+ * holds anybody up.
+ */
+export class Rules {
+  private readonly folder: RuleFolder
+  private readonly grants = new SessionGrants()
+  /** Host rules that end with their session. */
+  private sessionHosts: HostRule[] = []
+  /** Rules that are not in their file yet, by text. */
+  private readonly unsaved = new Map<string, Rule>()
+  private commands: CommandRules = { commands: [], executables: new Map() }
+  private hosts: HostRule[] = []
+  private readonly listeners = new Set<() => void>()
+  private readonly fired = new Map<RuleId, { count: number; lastAtMs: number }>()
+  private saving: Promise<void> | undefined
+  private retryTimer: NodeJS.Timeout | undefined
+  private stopped = false
+
+  constructor(private readonly options: RulesOptions) {
+    this.folder = new RuleFolder(options.folder, () => this.rebuild())
+  }
+
+  /** Reads the files and watches them. Never rejects: what cannot be read is a problem in `problems()`. */
+  start(): Promise<void> {
+    return this.folder.start()
+  }
+
+  /** Stops watching; waits for a write that is under way. */
+  async stop(): Promise<void> {
+    this.stopped = true
+    clearTimeout(this.retryTimer)
+    this.folder.stop()
+    await this.saving
+  }
+
+  /** Called after every change of what is in force. Returns its disposer. */
+  onChange(listener: () => void): () => void {
+    this.listeners.add(listener)
+    return () => this.listeners.delete(listener)
+  }
+
+  all(): Rule[] {
+    return [...this.folder.current().rules, ...this.unsavedRules(), ...this.sessionHosts]
+  }
+  sessionGrants(): SessionGrant[] {
+    return this.grants.all()
+  }
+  problems(): RuleProblem[] {
+    return this.folder.current().problems
+  }
+  fileCount(): number {
+    return this.folder.current().fileCount
+  }
+  forProxy(): ProxyRules {
+    return rulesForProxy(this.hosts)
+  }
+
+  /** The verdict on a subject. A denial by any rule wins over everything that was allowed for a session. */
+  judge(judged: Judged): Judgement {
+    const written = this.judgeWritten(judged)
+    if (written.verdict === 'deny') return written
+    return this.grants.judge(judged.subject, judged.subjectHash, judged.sessionId) ?? written
+  }
+
+  /** "Would this run?" for a line of shell text. */
+  checkShellText(text: string): Judgement {
+    return judgeShellText(text, this.commands, this.options.context)
+  }
+
+  /** Whether one rule alone would speak of a subject; for previews. */
+  speaksOf(rule: Rule, { subject, sessionId }: Pick<Judged, 'subject' | 'sessionId'>): boolean {
+    if (rule.kind === 'network')
+      return (
+        subject.kind === 'connection' && judgeConnection(subject, sessionId, [rule]).chain.some((step) => step.rule)
+      )
+    if (subject.kind !== 'command') return false
+    // Most of the past has nothing to do with the rule, and reading shell text takes time.
+    if (!rule.pattern[0]!.some((word) => subject.argv.some((part) => part.includes(word)))) return false
+    const only = { commands: [rule], executables: this.commands.executables }
+    return judgeCommand(subject, only, this.options.context).chain.some((step) => step.rule)
+  }
+
+  /**
+   * Rules that "always" would write for a subject, so that it is decided as `verdict` from now on;
+   * undefined when none may be offered. `anyPort` widens a host rule.
+   */
+  propose(judged: Judged, verdict: Verdict, anyPort = false): Rule[] | undefined {
+    const texts = this.proposeTexts(judged, verdict, anyPort)
+    const rules = texts?.map((text) => this.unsavedRule(text))
+    if (!rules || rules.length === 0) return undefined
+    const after = this.judgeWritten(judged, rules)
+    return after.verdict === verdict ? rules : undefined
+  }
+
+  /** Puts rules in force at once and writes them to their file as soon as the disk takes them. */
+  amend(rules: readonly Rule[]): Rule[] {
+    const present = new Map(this.all().map((rule) => [rule.text, rule]))
+    const inForce = rules.map((rule) => present.get(rule.text) ?? rule)
+    for (const rule of inForce) if (!present.has(rule.text)) this.unsaved.set(rule.text, rule)
+    this.rebuild()
+    void this.save()
+    return inForce
+  }
+
+  /** Adds a rule as typed by the owner. Throws RpcError `invalidParams` saying what is wrong with it. */
+  addText(text: string): Rule {
+    try {
+      return this.amend([this.unsavedRule(parseSingleRule(text).text)])[0]!
+    } catch (error) {
+      throw new RpcError('invalidParams', `text: ${(error as Error).message}`)
+    }
+  }
+
+  /** A decision for the session about anything but a host. */
+  grantForSession({ subject, subjectHash, sessionId }: Judged, verdict: Verdict, about: string): SessionGrant {
+    const grant = this.grants.add(subject, subjectHash, sessionId, verdict, about)
+    this.rebuild()
+    return grant
+  }
+
+  /** A host rule that ends with its session; an opposite earlier one for the same hosts and ports is replaced. */
+  addSessionHost(text: string, sessionId: SessionId): HostRule {
+    const rule = parseSingleRule(text)
+    if (rule.kind !== 'network') throw new RpcError('internal', 'a session rule must name a host')
+    const { place: _, ...parts } = rule
+    const added: HostRule = { ...parts, id: ruleIdOf(text, sessionId), sessionId }
+    const isSame = (other: HostRule) =>
+      other.sessionId === sessionId &&
+      JSON.stringify([other.host, other.port]) === JSON.stringify([added.host, added.port])
+    this.sessionHosts = [...this.sessionHosts.filter((other) => !isSame(other)), added]
+    this.rebuild()
+    return added
+  }
+
+  /**
+   * Takes a rule out of force, and out of its file. Rejects with `notFound`, or `unavailable` when the
+   * file cannot be changed (the rule then stays).
+   */
+  async remove(id: RuleId): Promise<Rule | SessionGrant> {
+    const grant = this.grants.remove(id)
+    const rule = this.all().find((candidate) => candidate.id === id)
+    if (!grant && !rule) throw new RpcError('notFound', `There is no rule ${id} any more.`)
+    if (rule?.place) {
+      const found = await this.folder.remove(rule).catch((error: unknown) => {
+        throw new RpcError('unavailable', (error as Error).message, undefined, { cause: error })
+      })
+      if (!found) throw new RpcError('notFound', `The rule is no longer in ${rule.place.file}.`)
+    }
+    if (rule) this.unsaved.delete(rule.text)
+    this.sessionHosts = this.sessionHosts.filter((candidate) => candidate.id !== id)
+    this.rebuild()
+    return grant ?? rule!
+  }
+
+  /** Ends what holds for a session only. */
+  endSession(sessionId: SessionId): void {
+    const before = this.sessionHosts.length
+    this.sessionHosts = this.sessionHosts.filter((rule) => rule.sessionId !== sessionId)
+    if (this.grants.endSession(sessionId) || this.sessionHosts.length < before) this.rebuild()
+  }
+
+  /** Counts a decision that a rule made. */
+  noteFired(id: RuleId, atMs: number, count = 1): void {
+    const before = this.fired.get(id)
+    this.fired.set(id, { count: (before?.count ?? 0) + count, lastAtMs: Math.max(before?.lastAtMs ?? 0, atMs) })
+  }
+  firedOf(id: RuleId): { count: number; lastAtMs: number } | undefined {
+    return this.fired.get(id)
+  }
+
+  private judgeWritten({ subject, sessionId }: Judged, extra: readonly Rule[] = []): Judgement {
+    const commands = {
+      ...this.commands,
+      commands: [...this.commands.commands, ...extra.filter((rule): rule is CommandRule => rule.kind === 'command')],
+    }
+    switch (subject.kind) {
+      case 'command':
+        return judgeCommand(subject, commands, this.options.context)
+      case 'connection': {
+        const hosts = extra.filter((rule): rule is HostRule => rule.kind === 'network')
+        return judgeConnection(subject, sessionId, [...this.hosts, ...hosts])
+      }
+      case 'toolUse': {
+        const text = shellTextOf(subject)
+        return text === undefined
+          ? asked(subject.toolName, 'no rule covers tools of other agents')
+          : judgeShellText(text, commands, this.options.context)
+      }
+      case 'fileChange':
+        return asked('file changes', 'no rule covers file changes')
+      case 'elicitation':
+        return asked(subject.serverName, 'only you can fill in a form')
+    }
+  }
+
+  private proposeTexts(judged: Judged, verdict: Verdict, anyPort: boolean): string[] | undefined {
+    const { subject } = judged
+    if (subject.kind === 'connection') return [proposeHostRule(subject, verdict, anyPort)]
+    if (subject.kind !== 'command' && subject.kind !== 'toolUse') return undefined
+    return proposeCommandRules(this.judgeWritten(judged).chain, verdict)
+  }
+
+  /** A rule as it will stand in the file, under the id it will have there. */
+  private unsavedRule(text: string): Rule {
+    const [rule] = parseRuleFile(AMENDED_FILE, text).rules
+    if (!rule) throw new RpcError('internal', `not a rule: ${text}`)
+    const { place: _, ...inMemory } = rule
+    return inMemory
+  }
+
+  private unsavedRules(): Rule[] {
+    return [...this.unsaved.values()]
+  }
+
+  private rebuild(): void {
+    const { rules, executables } = this.folder.current()
+    for (const { text } of rules) this.unsaved.delete(text)
+    const inForce = this.all()
+    const byName = new Map<string, string[]>()
+    for (const { name, paths } of executables) byName.set(name, [...(byName.get(name) ?? []), ...paths])
+    this.commands = { commands: inForce.filter((rule) => rule.kind === 'command'), executables: byName }
+    this.hosts = inForce.filter((rule) => rule.kind === 'network')
+    for (const listener of this.listeners) listener()
+  }
+
+  /** Writes unsaved rules one after the other; a failure is told and tried again. */
+  private save(): Promise<void> {
+    this.saving ??= this.saveAll().finally(() => (this.saving = undefined))
+    return this.saving
+  }
+
+  private async saveAll(): Promise<void> {
+    const attempted = new Set<string>()
+    try {
+      for (let next = this.nextUnsaved(attempted); next !== undefined; next = this.nextUnsaved(attempted)) {
+        attempted.add(next)
+        await this.folder.append(next)
+      }
+      this.options.onTrouble?.(null)
+    } catch (error) {
+      this.options.onTrouble?.(
+        `${(error as Error).message}. New rules hold until Gatehouse stops; saving is tried again.`,
+      )
+      if (!this.stopped) this.retryTimer = setTimeout(() => void this.save(), SAVE_RETRY_MS)
+    }
+  }
+
+  /** A rule that was appended to a broken file stays unsaved in memory, and is not appended twice. */
+  private nextUnsaved(attempted: Set<string>): string | undefined {
+    return [...this.unsaved.keys()].find((text) => !attempted.has(text))
+  }
+}
+
+const asked = (about: string, because: string): Judgement =>
+  judgementOf([{ effect: 'ask', about, because, cause: 'unclear' }])
