@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createMcpHandler, isLegacyRequest, type McpServer } from '@modelcontextprotocol/server'
+import { createMcpHandler, isLegacyRequest, type McpServer, type ServerEventBus } from '@modelcontextprotocol/server'
 import { toNodeHandler } from '@modelcontextprotocol/node'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import { AgentSession } from '../sessions/agent-session.ts'
 import type { SessionRegistry } from '../sessions/session-registry.ts'
+import { WAITING_TOOLS } from '../tools/agent-server.ts'
 import { failure, passesGuards, readJsonBody, refuse } from './http-guards.ts'
 import { LegacySessions } from './legacy-sessions.ts'
 import { ModernClients } from './modern-clients.ts'
@@ -15,6 +16,8 @@ export interface HttpEntryOptions {
   registry: SessionRegistry
   createServer: CreateServer
   log: (message: string) => void
+  /** Change notifications for subscribers of the revision without sessions. */
+  events?: ServerEventBus
 }
 
 export interface HttpEntry {
@@ -26,19 +29,23 @@ export interface HttpEntry {
  * MCP over streamable HTTP in every protocol revision from one set of handlers: behind the guards each
  * request goes either to its session (revisions with a handshake) or is served alone.
  */
-export function createHttpEntry({ agentToken, registry, createServer, log }: HttpEntryOptions): HttpEntry {
+export function createHttpEntry({ agentToken, registry, createServer, log, events }: HttpEntryOptions): HttpEntry {
   const legacy = new LegacySessions(registry, createServer, log)
   const clients = new ModernClients(registry)
-  const modern = createMcpHandler(({ authInfo }) => createServer(() => sessionIn(authInfo?.extra)), {
-    legacy: 'reject',
-    // Answers start at once and are kept alive, however long a decision takes.
-    responseMode: 'sse',
-    onerror: (error) => log(error.message),
-  })
+  const createModern = (responseMode: 'auto' | 'sse') =>
+    createMcpHandler(({ authInfo }) => createServer(() => sessionIn(authInfo?.extra)), {
+      legacy: 'reject',
+      responseMode,
+      onerror: (error) => log(error.message),
+      ...(events ? { bus: events } : {}),
+    })
+  const modern = createModern('auto')
+  // Opens the answer at once and keeps it alive, however long a decision takes.
+  const modernAndSlow = createModern('sse')
   const serveModern = async (request: Request, body: unknown): Promise<Response> => {
     const session = clients.sessionOf(body)
     const extra = session ? { session } : {}
-    return await modern.fetch(request, {
+    return await (mayWait(body) ? modernAndSlow : modern).fetch(request, {
       parsedBody: body,
       authInfo: { token: '', clientId: session?.facts.agentName ?? '', scopes: [], extra },
     })
@@ -73,8 +80,15 @@ export function createHttpEntry({ agentToken, registry, createServer, log }: Htt
         else response.destroy()
       }
     },
-    close: () => modern.close(),
+    async close() {
+      await Promise.all([modern.close(), modernAndSlow.close()])
+    },
   }
+}
+
+function mayWait(body: unknown): boolean {
+  const { method, params } = body as { method?: unknown; params?: { name?: unknown } }
+  return method === 'tools/call' && WAITING_TOOLS.has(String(params?.name))
 }
 
 function sessionIn(extra: Record<string, unknown> | undefined): AgentSession {

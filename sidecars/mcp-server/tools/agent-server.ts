@@ -29,6 +29,14 @@ const REGISTRATIONS: readonly ((scope: ToolScope) => void)[] = [
   registerStatus,
 ]
 
+/** Tools whose answer can take as long as a person or a program takes. */
+export const WAITING_TOOLS: ReadonlySet<string> = new Set([
+  'run_command',
+  'get_result',
+  'read_output',
+  'request_permission',
+])
+
 /**
  * The one set of handlers, for clients of every protocol revision. One instance serves one connection
  * (or, without sessions in the protocol, one request). `session` is asked at each call.
