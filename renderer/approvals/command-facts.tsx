@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import type { Subject } from '../../preload/api.ts'
 import { useFeed } from '../feed/feed-context.tsx'
 import { selectHome, shortenPath } from '../components/folder-path.ts'
+import { Fact } from '../components/fact.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
 
 type CommandSubject = Extract<Subject, { kind: 'command' }>
@@ -37,15 +38,6 @@ export function CommandFacts({ subject }: { subject: CommandSubject }): ReactNod
         </Fact>
       )}
     </dl>
-  )
-}
-
-export function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
-  return (
-    <div className="fact">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   )
 }
 

@@ -7,8 +7,8 @@ import { memoizeLast } from '../feed/tables.ts'
 import { hostAndPort, hostName, isAddress } from '../components/host-name.ts'
 import { place, placeHref } from '../components/places.ts'
 import { countOf } from '../components/quantities.ts'
+import { Fact } from '../components/fact.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
-import { Fact } from './command-facts.tsx'
 import { commandText, protocolWords, shorten } from './subject-words.ts'
 
 type ConnectionSubject = Extract<Subject, { kind: 'connection' }>

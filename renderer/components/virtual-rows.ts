@@ -50,15 +50,23 @@ export function scrollToShow(index: number, { count, rowPx, scrollPx, viewPx }: 
   return null
 }
 
-/** The range in view of a scrolling element, renewed as it scrolls or changes size. */
-export function useVirtualRows(scroller: RefObject<HTMLElement | null>, count: number, rowPx: number): VirtualRange {
+/** The range in view of a scrolling element whose first `headPx` are covered; renewed as it scrolls or changes size. */
+export function useVirtualRows(
+  scroller: RefObject<HTMLElement | null>,
+  count: number,
+  rowPx: number,
+  headPx = 0,
+): VirtualRange {
   const [view, setView] = useState({ scrollPx: 0, viewPx: ASSUMED_HEIGHT_PX })
 
   useLayoutEffect(() => {
     const element = scroller.current
     if (!element) return
     const measure = (): void => {
-      const next = { scrollPx: element.scrollTop, viewPx: element.clientHeight || ASSUMED_HEIGHT_PX }
+      const next = {
+        scrollPx: element.scrollTop,
+        viewPx: element.clientHeight > headPx ? element.clientHeight - headPx : ASSUMED_HEIGHT_PX,
+      }
       setView((last) => (last.scrollPx === next.scrollPx && last.viewPx === next.viewPx ? last : next))
     }
     measure()
@@ -69,7 +77,7 @@ export function useVirtualRows(scroller: RefObject<HTMLElement | null>, count: n
       observer.disconnect()
       element.removeEventListener('scroll', measure)
     }
-  }, [scroller])
+  }, [headPx, scroller])
 
   return virtualRange({ count, rowPx, ...view })
 }
