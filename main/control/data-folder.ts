@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { accessSync, chmodSync, constants, mkdirSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { MAX_SOCKET_PATH_BYTES } from '../../sidecars/rpc/unix-socket.ts'
 
 /** The data folder cannot be used; `message` names it, the problem and the next step. */
@@ -54,7 +54,7 @@ function shortRunDir(dataDir: string): string {
 function preparePrivateFolder(folder: string): void {
   const next = 'Set GATEHOUSE_HOME to a folder of your own, or correct its permissions'
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
   } catch (error) {
     throw new DataFolderError(`${folder} cannot be created: ${(error as Error).message}. ${next}`, { cause: error })
   }
@@ -68,5 +68,21 @@ function preparePrivateFolder(folder: string): void {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new DataFolderError(`${folder} cannot be written: ${(error as Error).message}. ${next}`, { cause: error })
+  }
+}
+
+/**
+ * Makes a folder and its missing parents. Not `recursive: true`: Node 20 and older loop for ever where
+ * mkdir answers ENOENT below an existing folder, as /proc does.
+ */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return
+    if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
+    makeFolder(dirname(folder))
+    mkdirSync(folder, { mode: 0o700 })
   }
 }
