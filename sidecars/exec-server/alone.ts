@@ -1,71 +1,93 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import type { Writable } from 'node:stream'
 import { readEnvironmentInfo } from './environment/environment-info.ts'
 import { ExecServer } from './exec-server.ts'
-import { anybody } from './listen/authorization.ts'
-import { ListenUrlError, parseListenUrl } from './listen/listen-url.ts'
+import { openInstanceFolder, sharedParent } from './life/instance-folder.ts'
+import { CommandLineError, parseCommandLine, USAGE } from './listen/command-line.ts'
+import { ListenUrlError } from './listen/listen-url.ts'
 import { listenWebSocket } from './listen/websocket-listener.ts'
 import { registerMethodFamilies } from './method-families.ts'
 import { inheritableEnvironment } from './processes/child-environment.ts'
 import { noSandbox } from './sandbox/sandbox.ts'
 import { LineCarrier } from './wire/line-carrier.ts'
 
-/** `gatehouse exec-server --listen …`: serves until told to stop, then exits 0. */
+/** As the host's own default. */
+const SPOOL_BYTES = 256 * 1024 * 1024
+
+/**
+ * `gatehouse exec-server …`: serves until stdin ends (stdio) or a signal comes, then exits 0. The only
+ * line on stdout is the address, or the protocol itself.
+ */
 export async function runAlone(argv: readonly string[]): Promise<number> {
-  const listenAt = argv.indexOf('--listen')
-  try {
-    const address = parseListenUrl(listenAt < 0 ? 'ws://127.0.0.1:0' : (argv[listenAt + 1] ?? ''))
-    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-exec-'))
-    const server = new ExecServer({
-      sandbox: noSandbox,
-      spool: { folder, limitBytes: 256 * 1024 * 1024 },
-      inheritable: () => inheritableEnvironment(process.env, {}),
-      environmentInfo: async () => readEnvironmentInfo(),
-      registerMore: (methods) => registerMethodFamilies(methods),
-      log: (line) => console.error(line),
-      ...(address.kind === 'stdio' ? { detachedTtlMs: 0 } : {}),
-    })
-    const stop = new Promise<void>((resolve) => {
-      process.once('SIGTERM', () => resolve())
-      process.once('SIGINT', () => resolve())
-      if (address.kind === 'stdio') {
-        const output = openStdout()
-        const connection = server.serve(new LineCarrier('stdio', process.stdin, output), {
-          kind: 'agent',
-          via: 'exec-stdio',
-          address: 'stdio',
-        })
-        connection.own({ dispose: () => resolve() })
-      }
-    })
-    const listener =
-      address.kind === 'websocket'
-        ? await listenWebSocket({
-            ...address,
-            authorize: anybody,
-            onConnection: (carrier, peer) => server.serve(carrier, { kind: 'agent', via: 'exec-ws', address: peer }),
-          })
-        : undefined
-    if (listener) process.stdout.write(`${listener.url}\n`)
-    await stop
-    server.close('the server was stopped')
-    void listener?.close()
-    rmSync(folder, { recursive: true, force: true })
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(USAGE)
     return 0
+  }
+  try {
+    return await serve(argv)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    console.error(code === 'EADDRINUSE' ? 'Error: Address in use (os error 98)' : `Error: ${(error as Error).message}`)
-    if (!(error instanceof ListenUrlError) && code === undefined) console.error((error as Error).stack)
-    return 1
+    const isUsage = error instanceof CommandLineError || error instanceof ListenUrlError
+    process.stderr.write(`Error: ${isUsage ? error.message : systemMessage(error as NodeJS.ErrnoException)}\n`)
+    return error instanceof CommandLineError ? error.exitCode : 1
   }
 }
 
-function openStdout() {
+async function serve(argv: readonly string[]): Promise<number> {
+  const { address, authorize } = parseCommandLine(argv)
+  const log = (line: string) => void process.stderr.write(`exec-server: ${line}\n`)
+  const folder = await openInstanceFolder(sharedParent())
+  for (const { pid } of folder.swept) log(`ended process ${pid}, left behind by a server that was killed`)
+  const server = new ExecServer({
+    sandbox: noSandbox,
+    folder,
+    spoolBytes: SPOOL_BYTES,
+    inheritable: () => inheritableEnvironment(process.env, {}),
+    environmentInfo: async () => readEnvironmentInfo(),
+    registerMore: registerMethodFamilies,
+    log,
+    // Nobody can come back to a server that lives as long as its one connection.
+    ...(address.kind === 'stdio' ? { detachedTtlMs: 0 } : {}),
+  })
+  const stopped = new Promise<void>((resolve) => {
+    process.once('SIGTERM', () => resolve())
+    process.once('SIGINT', () => resolve())
+    if (address.kind === 'websocket') return
+    const carrier = new LineCarrier('stdio', process.stdin, openStdout())
+    const connection = server.serve(carrier, { kind: 'agent', via: 'exec-stdio', address: 'stdio' })
+    connection.own({ dispose: () => resolve() })
+  })
+  try {
+    if (address.kind === 'websocket') {
+      const { url } = await listenWebSocket({
+        ...address,
+        authorize,
+        onConnection: (carrier, peer) => server.serve(carrier, { kind: 'agent', via: 'exec-ws', address: peer }),
+      })
+      process.stdout.write(`${url}\n`)
+    }
+    await stopped
+  } finally {
+    await server.close('the server was stopped', 0)
+  }
+  return 0
+}
+
+/** A pipe is written without blocking; `process.stdout` would block everybody when nobody reads it. */
+function openStdout(): Writable {
   try {
     return new Socket({ fd: 1, readable: false, writable: true })
   } catch {
     return process.stdout
+  }
+}
+
+function systemMessage(error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return 'Address in use (os error 98)'
+    case 'EACCES':
+      return `Permission denied (os error 13): ${error.message}`
+    default:
+      return error.message
   }
 }

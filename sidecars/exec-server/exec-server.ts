@@ -1,31 +1,50 @@
-import type { CommandGate } from './processes/command-gate.ts'
+import type { InstanceFolder } from './life/instance-folder.ts'
+import { ProcessGuard } from './life/process-guard.ts'
+import { ProcessLedger } from './life/process-ledger.ts'
+import { ProcessStopper } from './life/process-stopper.ts'
+import { MARKER_VARIABLE } from './life/process-tree.ts'
+import { Watchdog } from './life/watchdog.ts'
 import type { Environment } from './processes/child-environment.ts'
+import type { CommandGate } from './processes/command-gate.ts'
+import type { ManagedProcess } from './processes/managed-process.ts'
 import { registerProcessMethods } from './processes/process-methods.ts'
 import { ProcessStarter } from './processes/process-starter.ts'
-import { ProcessStopper } from './processes/process-stopper.ts'
-import { ProcessTable, type ProcessTableEvents, type SpoolSettings } from './processes/process-table.ts'
+import { ProcessTable } from './processes/process-table.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { Handshake } from './sessions/handshake.ts'
-import type { Session } from './sessions/session.ts'
 import { SessionStore, type SessionStoreEvents } from './sessions/session-store.ts'
 import type { Carrier } from './wire/carrier.ts'
 import { MethodTable } from './wire/method-table.ts'
 import { WireConnection, type ConnectionIdentity } from './wire/wire-connection.ts'
 
+/** What a supervisor wants to know about processes. */
+export interface ProcessEvents {
+  /** Something about it is different; called often while it prints. */
+  onChanged(process: ManagedProcess): void
+  /** Nothing of it can be read any more. */
+  onForgotten(process: ManagedProcess): void
+}
+
 export interface ExecServerOptions {
   sandbox: Sandbox
+  /** None: whoever has the connection decides. */
   gate?: CommandGate
-  spool: SpoolSettings
+  /** Holds the ledger and the output on disk. */
+  folder: InstanceFolder
+  /** Bytes of output kept on disk per process, 0 for none. */
+  spoolBytes: number
   /** What children may inherit; asked at every start. */
   inheritable(): Environment
-  /** For `initialize` and `environment/info`. */
+  /** For `initialize`. */
   environmentInfo(): Promise<unknown>
   /** Methods that are not about processes. */
   registerMore(methods: MethodTable): void
   log(line: string): void
   /** How long a session waits for its client; 0 ends it with its connection. */
   detachedTtlMs?: number
-  processEvents?: ProcessTableEvents
+  /** Beyond what the wire keeps: how many ended processes stay readable for the supervisor. */
+  keepEnded?: number
+  processEvents?: ProcessEvents
   sessionEvents?: SessionStoreEvents
 }
 
@@ -34,20 +53,33 @@ export class ExecServer {
   readonly table: ProcessTable
   readonly sessions: SessionStore
   readonly stopper = new ProcessStopper()
+  private readonly guard: ProcessGuard
   private readonly methods = new MethodTable()
   private readonly connections = new Set<WireConnection>()
 
   constructor(private readonly options: ExecServerOptions) {
-    const { processEvents, sessionEvents } = options
-    this.table = new ProcessTable(options.spool, {
-      onChanged: (process) => processEvents?.onChanged(process),
-      onForgotten: (process) => processEvents?.onForgotten(process),
-    })
+    const { folder, gate, processEvents, sessionEvents, spoolBytes } = options
+    this.table = new ProcessTable(
+      { folder: folder.path, limitBytes: spoolBytes, keepEnded: options.keepEnded ?? 0 },
+      {
+        onChanged: (process) => processEvents?.onChanged(process),
+        onStarted: (process) => this.guard.watch(process),
+        onExited: (process) => this.guard.ended(process),
+        onForgotten: (process) => processEvents?.onForgotten(process),
+      },
+    )
+    this.guard = new ProcessGuard(
+      new Watchdog({
+        markerEntryPrefix: gate ? `${MARKER_VARIABLE}=${this.table.idPrefix}` : '',
+        folder: folder.path,
+      }),
+      new ProcessLedger(folder.ledgerPath),
+    )
     this.sessions = new SessionStore(
       {
         onOpened: (session, connection) => sessionEvents?.onOpened(session, connection),
         onClosed: (session, reason) => {
-          this.endProcessesOf(session)
+          for (const process of session.all()) void this.stopper.endWholly(process)
           sessionEvents?.onClosed(session, reason)
         },
       },
@@ -58,7 +90,7 @@ export class ExecServer {
       starter: new ProcessStarter({
         table: this.table,
         sandbox: options.sandbox,
-        gate: options.gate,
+        gate,
         inheritable: options.inheritable,
       }),
       stopper: this.stopper,
@@ -76,14 +108,18 @@ export class ExecServer {
     return connection
   }
 
-  /** Drops every client and ends every process. */
-  close(reason: string): void {
+  /**
+   * Drops every client and ends every process, politely for half of `graceMs` and then by force.
+   * Resolves when all are gone or cannot be helped; the watchdog has the last word on the rest.
+   */
+  async close(reason: string, graceMs: number): Promise<void> {
     for (const connection of this.connections) connection.close(reason)
+    const living = this.guard.living()
+    if (graceMs > 0 && living.length > 0) await this.stopper.askToEnd(living, graceMs / 2)
+    const ends = living.map((process) => this.stopper.endWholly(process))
     this.sessions.closeAll(reason)
-    for (const process of this.table.all()) this.stopper.terminate(process)
-  }
-
-  private endProcessesOf(session: Session): void {
-    for (const process of session.all()) this.stopper.terminate(process)
+    if (graceMs > 0) await Promise.all(ends)
+    this.guard.dispose()
+    for (const process of this.table.all()) process.dispose()
   }
 }

@@ -1,8 +1,19 @@
-import { approvalsAnswer, type ExecServerConfig } from '../../protocol/host-channel.ts'
+import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
+import {
+  approvalsAnswer,
+  type ApprovalsAnswer,
+  type ExecServerConfig,
+  type GateMode,
+  type Origin,
+} from '../../protocol/host-channel.ts'
+import type { SessionId } from '../../protocol/ids.ts'
+import { canonicalSubject, type Subject } from '../../protocol/subject.ts'
 import type { RpcPeer } from '../../rpc/peer.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
+import type { FileChange } from '../files/file-methods.ts'
 import type { CommandGate, GateQuestion } from '../processes/command-gate.ts'
-import { subjectHash } from '../processes/command-subject.ts'
+import type { WireConnection } from '../wire/wire-connection.ts'
 import { WireError } from '../wire/wire-error.ts'
 
 /** Asks the host. Whatever goes wrong on the way is a no. */
@@ -13,26 +24,42 @@ export class HostGate implements CommandGate {
   ) {}
 
   async pass({ process, subject, gate, toolCallId, isInternal }: GateQuestion, signal: AbortSignal) {
-    const answer = await this.host
-      .request(
-        'approvals/request',
-        {
-          subject,
-          origin: { sessionId: process.seed.sessionId, processId: process.id, toolCallId },
-          gate: gate ?? (isInternal ? 'ask' : this.config().agentGate),
-        },
-        approvalsAnswer,
-        { signal },
-      )
-      .catch((error: unknown) => {
-        throw notAsked(error)
-      })
-    const { decision, environment, requestId } = answer
-    process.requestId = requestId
-    if (decision.verdict === 'deny') throw denied(decision.reason ?? 'the owner denied the command')
-    if (decision.subjectHash !== subjectHash(subject))
-      throw denied('the decision was made for another command; nothing was run')
+    const mode = gate ?? (isInternal ? 'ask' : this.config().agentGate)
+    const origin = { sessionId: process.seed.sessionId, processId: process.id, toolCallId }
+    const { environment, requestId } = await this.ask(subject, origin, mode, signal)
     return { environment, requestId }
+  }
+
+  /**
+   * Before an agent's call changes a file. Our own programs have asked themselves.
+   * @throws WireError when the change may not be made
+   */
+  async passChange(change: FileChange, sessionId: SessionId, connection: WireConnection): Promise<void> {
+    if (connection.identity.kind === 'internal') return
+    const subject: Subject = { kind: 'fileChange', changes: [describe(change)] }
+    await this.ask(subject, { sessionId }, this.config().agentGate, connection.signal)
+  }
+
+  private async ask(subject: Subject, origin: Origin, gate: GateMode, signal: AbortSignal): Promise<ApprovalsAnswer> {
+    const answer = await this.host
+      .request('approvals/request', { subject, origin, gate }, approvalsAnswer, { signal })
+      .catch((error: unknown) => {
+        throw unanswered(error)
+      })
+    const { decision } = answer
+    if (decision.verdict === 'deny') throw denied(decision.reason ?? 'denied by the owner')
+    const hash = createHash('sha256').update(canonicalSubject(subject)).digest('hex')
+    if (decision.subjectHash !== hash) throw denied('the decision was made for something else; nothing was done')
+    return answer
+  }
+}
+
+function describe({ kind, path }: FileChange) {
+  const isThere = kind === 'write' && statSync(path, { throwIfNoEntry: false }) !== undefined
+  return {
+    path,
+    kind: kind === 'remove' ? ('delete' as const) : isThere ? ('update' as const) : ('add' as const),
+    outsideRoots: false,
   }
 }
 
@@ -41,9 +68,9 @@ function denied(reason: string): WireError {
   return new WireError('internal', reason, { kind: 'denied', reason })
 }
 
-function notAsked(error: unknown): WireError {
+function unanswered(error: unknown): WireError {
   if (error instanceof RpcError && error.code === 'cancelled')
-    return new WireError('internal', 'the command was withdrawn before it was decided', { kind: 'withdrawn' })
+    return new WireError('internal', 'withdrawn before it was decided', { kind: 'withdrawn' })
   const message = error instanceof Error ? error.message : String(error)
-  return denied(`the command could not be decided, so it was not run: ${message}`)
+  return denied(`it could not be decided, so it was not done: ${message}`)
 }

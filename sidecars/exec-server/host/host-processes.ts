@@ -1,31 +1,36 @@
 import { object } from '../../protocol/decode.ts'
 import {
   processRead,
+  processResize,
   processSignal,
   processTarget,
   processWrite,
   type ProcessFacts,
+  type SessionFacts,
 } from '../../protocol/host-channel.ts'
 import type { ProcessId } from '../../protocol/ids.ts'
 import type { RpcPeer } from '../../rpc/peer.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
-import type { ExecServer } from '../exec-server.ts'
+import type { ExecServer, ProcessEvents } from '../exec-server.ts'
 import type { ManagedProcess } from '../processes/managed-process.ts'
-import type { ProcessTableEvents } from '../processes/process-table.ts'
+import { LineTooLongError } from '../processes/pty-input.ts'
 import type { Session } from '../sessions/session.ts'
 import type { SessionStoreEvents } from '../sessions/session-store.ts'
-import { Base64Text } from '../wire/base64-text.ts'
+import { Base64Error, Base64Text } from '../wire/base64-text.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
 import { ChangedProcesses } from './changed-processes.ts'
+import { readForHost } from './read-for-host.ts'
 
 /** What the host learns about processes and sessions, and what it can do to them. */
-export class HostProcesses implements ProcessTableEvents, SessionStoreEvents {
+export class HostProcesses implements ProcessEvents, SessionStoreEvents {
   private readonly changed: ChangedProcesses
+  private readonly announced = new WeakSet<Session>()
 
   constructor(private readonly host: RpcPeer) {
     this.changed = new ChangedProcesses((facts) => host.notify('processes/changed', { process: facts }))
   }
 
+  /** Registers the host's methods; before the channel's requests are looked at. */
   serve({ table, stopper }: ExecServer): void {
     const find = (id: ProcessId): ManagedProcess => {
       const process = table.find(id)
@@ -36,33 +41,21 @@ export class HostProcesses implements ProcessTableEvents, SessionStoreEvents {
       .onRequest('processes/list', object({}), () => ({
         processes: table.all().map((process): ProcessFacts => process.facts()),
       }))
-      .onRequest('processes/read', processRead, async ({ id, afterSeq, maxBytes, waitMs }, { signal }) => {
-        const process = find(id)
-        const endsAtMs = performance.now() + waitMs
-        for (;;) {
-          const { chunks, gap } = await process.log.read(afterSeq, maxBytes, Number.MAX_SAFE_INTEGER)
-          const leftMs = endsAtMs - performance.now()
-          if (chunks.length > 0 || gap || process.isClosed || leftMs <= 0 || signal.aborted)
-            return {
-              chunks: chunks.map(({ seq, stream, bytes }) => ({ seq, stream, base64: bytes.toString('base64') })),
-              gap,
-              nextSeq: (chunks.at(-1)?.seq ?? process.log.nextSeq - 1) + 1,
-              state: process.facts(),
-            }
-          await process.nextEvent(leftMs, signal)
-        }
-      })
-      .onRequest('processes/write', processWrite, ({ id, base64 }) => {
-        find(id).write(new Base64Text(base64).decode())
-        return {}
-      })
+      .onRequest('processes/read', processRead, (params, { signal }) => readForHost(find(params.id), params, signal))
+      .onRequest('processes/write', processWrite, ({ id, base64 }) => typeInto(find(id), base64))
       .onRequest('processes/endInput', processTarget, ({ id }) => {
-        find(id).endInput()
+        requireInput(find(id)).endInput()
         return {}
       })
-      .onRequest('processes/signal', processSignal, ({ id }) => {
-        stopper.terminate(find(id))
-        return { members: [] }
+      .onRequest('processes/signal', processSignal, async ({ id, signal }) => ({
+        members: await stopper.signal(find(id), signal),
+      }))
+      .onRequest('processes/members', processTarget, async ({ id }) => ({
+        members: (await find(id).tree?.members()) ?? [],
+      }))
+      .onRequest('processes/resize', processResize, ({ id, columns, rows }) => {
+        find(id).resize(columns, rows)
+        return {}
       })
   }
 
@@ -73,16 +66,44 @@ export class HostProcesses implements ProcessTableEvents, SessionStoreEvents {
     this.changed.drop(process)
     this.host.notify('processes/forgotten', { id: process.id })
   }
+
+  /** Only agents are sessions of their own; our own programs act for sessions that they announce. */
   onOpened(session: Session, { identity }: WireConnection): void {
     if (identity.kind !== 'agent') return
-    this.host.notify('sessions/opened', {
+    this.announced.add(session)
+    const facts: SessionFacts = {
       id: session.id,
       agentName: session.clientName,
       via: identity.via,
       openedAtMs: session.openedAtMs,
-    })
+    }
+    this.host.notify('sessions/opened', facts)
   }
   onClosed(session: Session, reason: string): void {
-    this.host.notify('sessions/closed', { id: session.id, reason, closedAtMs: Date.now() })
+    if (this.announced.has(session))
+      this.host.notify('sessions/closed', { id: session.id, reason, closedAtMs: Date.now() })
   }
+}
+
+async function typeInto(process: ManagedProcess, base64: string): Promise<object> {
+  requireInput(process)
+  try {
+    await process.write(new Base64Text(base64).decode())
+    return {}
+  } catch (error) {
+    if (error instanceof Base64Error) throw new RpcError('invalidParams', `params.base64: ${error.message}`)
+    if (error instanceof LineTooLongError) throw new RpcError('invalidRequest', error.message)
+    throw error
+  }
+}
+
+function requireInput(process: ManagedProcess): ManagedProcess {
+  const { acceptsInput, state } = process.facts()
+  if (acceptsInput) return process
+  throw new RpcError(
+    'invalidRequest',
+    state === 'running'
+      ? 'the process was started without an input, or its input has ended'
+      : `the process is ${state}`,
+  )
 }

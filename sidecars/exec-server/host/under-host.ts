@@ -1,43 +1,55 @@
-import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { decode } from '../../protocol/decode.ts'
 import { execServerConfig, type ExecServerConfig } from '../../protocol/host-channel.ts'
+import { RpcError } from '../../rpc/rpc-error.ts'
 import type { HostContext, SidecarInstance } from '../../rpc/sidecar.ts'
 import { listenUnix } from '../../rpc/unix-socket.ts'
 import { readEnvironmentInfo } from '../environment/environment-info.ts'
 import { ExecServer } from '../exec-server.ts'
-import { capabilityTokenOf } from '../listen/authorization.ts'
+import { openInstanceFolder } from '../life/instance-folder.ts'
 import { acceptAttached } from '../listen/attach.ts'
+import { capabilityTokenOf } from '../listen/authorization.ts'
 import { listenWebSocket } from '../listen/websocket-listener.ts'
 import { registerMethodFamilies } from '../method-families.ts'
 import { inheritableEnvironment } from '../processes/child-environment.ts'
 import { noSandbox } from '../sandbox/sandbox.ts'
+import { serveOutputPort } from './attach-output.ts'
 import { HostGate } from './host-gate.ts'
 import { HostProcesses } from './host-processes.ts'
 
+/** Ended processes that the owner can still look at. */
+const KEEP_ENDED = 200
+/** Part of the time for shutting down that may be used before the host loses patience. */
+const SHUTDOWN_SHARE = 0.8
+
 /** Serves the agents of a supervised machine: every command passes the host's gate. */
-export async function serveUnderHost({ host, params }: HostContext): Promise<SidecarInstance> {
-  let config: ExecServerConfig = decode(execServerConfig, params.config, 'config')
-  const folder = join(params.dataDir, 'spool')
-  // Output of an earlier generation belongs to processes that nobody can ask for any more.
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const log = (line: string) => console.error(`exec-server: ${line}`)
-  const inheritable = () => inheritableEnvironment(process.env, config.baseEnvironment)
+export async function serveUnderHost({ host, params, onPort }: HostContext): Promise<SidecarInstance> {
+  let config = decode(execServerConfig, params.config, 'config')
+  const folder = await openInstanceFolder(join(params.dataDir, 'spool'))
+  const log = (line: string) => void process.stderr.write(`exec-server: ${line}\n`)
+  const gate = new HostGate(host, () => config)
   const facts = new HostProcesses(host)
-  const server = new ExecServer({
+  const inheritable = () => inheritableEnvironment(process.env, config.baseEnvironment)
+  const server: ExecServer = new ExecServer({
     sandbox: noSandbox,
-    gate: new HostGate(host, () => config),
-    spool: { folder, limitBytes: config.spoolBytes },
+    gate,
+    folder,
+    spoolBytes: config.spoolBytes,
     inheritable,
     environmentInfo: async () => readEnvironmentInfo(),
     registerMore: (methods) =>
-      registerMethodFamilies(methods, { deniedPaths: [params.dataDir], environment: inheritable }),
+      registerMethodFamilies(methods, {
+        deniedPaths: [params.dataDir, params.runDir],
+        environment: inheritable,
+        allowChange: (change, connection) => gate.passChange(change, server.sessions.of(connection).id, connection),
+      }),
     log,
+    keepEnded: KEEP_ENDED,
     processEvents: facts,
     sessionEvents: facts,
   })
   facts.serve(server)
+  onPort((message, port) => serveOutputPort(server.table, message, port))
   const socket = await listenUnix(config.socketPath, (connected) =>
     acceptAttached(
       connected,
@@ -57,13 +69,28 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
     : undefined
   return {
     endpoints: { unix: socket.path, ...(listener ? { ws: listener.url } : {}) },
-    warnings: [],
+    warnings: folder.swept.map(
+      ({ pid }) => `Process ${pid} was left behind by an exec server that was killed; it has been ended.`,
+    ),
     configure: async (raw) => {
-      config = decode(execServerConfig, raw, 'config')
+      config = changed(config, decode(execServerConfig, raw, 'config'))
     },
-    shutdown: async () => {
-      server.close('the host shuts down')
-      await Promise.all([socket.close(), listener?.close()])
+    shutdown: async (deadlineMs) => {
+      const closing = Promise.all([socket.close(), listener?.close()])
+      await server.close('the host shuts down', deadlineMs * SHUTDOWN_SHARE)
+      await closing
     },
   }
+}
+
+/** Where it listens and who may come in is fixed for the life of a sidecar. */
+function changed(now: ExecServerConfig, next: ExecServerConfig): ExecServerConfig {
+  for (const key of ['socketPath', 'internalToken', 'spoolBytes'] as const) if (now[key] !== next[key]) throw fixed(key)
+  if (now.websocket?.port !== next.websocket?.port || now.websocket?.token !== next.websocket?.token)
+    throw fixed('websocket')
+  return next
+}
+
+function fixed(key: string): RpcError {
+  return new RpcError('invalidParams', `config.${key} cannot change while the exec server runs; restart it`, { key })
 }

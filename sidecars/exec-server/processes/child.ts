@@ -48,5 +48,5 @@ export interface ChildSpec {
   /** What the program sees as its arguments; [0] is the name it sees for itself. */
   argv: readonly string[]
   cwd: string
-  environment: Readonly<Record<string, string>>
+  environment: Record<string, string>
 }

@@ -26,11 +26,6 @@ export function commandSubject(
   }
 }
 
-/** SHA-256 (hex) of the subject's one text form. */
-export function subjectHash(subject: CommandSubject): string {
-  return sha256(canonicalSubject(subject))
-}
-
 /** A value, or null for a variable that the child does not get; names sorted. */
 function environmentChanges(
   environment: Readonly<Environment>,

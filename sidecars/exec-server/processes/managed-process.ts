@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { OutputStream, ProcessFacts } from '../../protocol/host-channel.ts'
 import type { ProcessId, RequestId, SessionId } from '../../protocol/ids.ts'
+import { ProcessTree } from '../life/process-tree.ts'
 import type { Child, ChildEvents, ChildExit } from './child.ts'
 import { wireExitCode } from './exit-status.ts'
 import { OutputLog, type OutputChunk } from './output-log.ts'
@@ -32,7 +32,6 @@ export interface ProcessSeed {
  * `running`; `exited` when the child ended; `closed` when no output can come any more.
  */
 export class ManagedProcess implements ChildEvents {
-  readonly id = `prc_${randomUUID()}` as ProcessId
   readonly log: OutputLog
   readonly writeIds = new WriteIds()
   readonly startedAtMs = Date.now()
@@ -41,26 +40,30 @@ export class ManagedProcess implements ChildEvents {
   requestId: RequestId | undefined
   /** The piped stdin was ended on demand. */
   isInputEnded = false
-  /** For people: why the start failed, or what was stopped with it. */
-  detail: string | undefined
+  /** Everything it started; undefined until it runs. */
+  tree: ProcessTree | undefined
 
+  private noted: string | undefined
   private current: ProcessFacts['state'] = 'starting'
   private child: Child | undefined
   private exit: ChildExit | undefined
   private exitedAtMs: number | undefined
   private exitSeq = 0
+  private closeSeq = 0
   private isOutputOver = false
   private readonly observers = new Set<ProcessObserver>()
   private readonly holds = new Set<HoldReason>()
   private readonly waiters = new Set<() => void>()
 
   constructor(
+    readonly id: ProcessId,
     readonly seed: ProcessSeed,
-    makeSpool: (id: ProcessId) => OutputSpool | undefined,
+    spool: OutputSpool | undefined,
+    private readonly onNote: (process: ManagedProcess) => void,
   ) {
-    this.log = new OutputLog(makeSpool(this.id), {
+    this.log = new OutputLog(spool, {
       onPressure: (isPressed) => (isPressed ? this.hold(this.log) : this.release(this.log)),
-      onSpoolFailure: (error) => (this.detail = `older output could not be kept on disk: ${error.message}`),
+      onSpoolFailure: (error) => this.note(`older output could not be kept on disk: ${error.message}`),
     })
   }
 
@@ -69,6 +72,9 @@ export class ManagedProcess implements ChildEvents {
   }
   get pid(): number | null {
     return this.child?.pid ?? null
+  }
+  get detail(): string | undefined {
+    return this.noted
   }
   get isRunning(): boolean {
     return this.current === 'running'
@@ -83,6 +89,10 @@ export class ManagedProcess implements ChildEvents {
   get exitedSeq(): number {
     return this.exitSeq
   }
+  /** Sequence number of the close, 0 before it. */
+  get closedSeq(): number {
+    return this.closeSeq
+  }
   /** As the wire has it; null before the exit. */
   get exitCode(): number | null {
     return this.exit ? wireExitCode(this.exit, this.seed.tty) : null
@@ -92,8 +102,9 @@ export class ManagedProcess implements ChildEvents {
   }
 
   /** The child is there. Its events may come from now on. */
-  begin(child: Child): void {
+  begin(child: Child, marker: string | undefined): void {
     this.child = child
+    this.tree = new ProcessTree(child.pid, marker)
     this.current = 'running'
     if (this.holds.size > 0) child.pause()
   }
@@ -101,8 +112,15 @@ export class ManagedProcess implements ChildEvents {
   /** The start failed; nothing of it is left. */
   fail(detail: string): void {
     this.current = 'failed'
-    this.detail = detail
+    this.note(detail)
     this.wake()
+  }
+
+  /** A sentence for people: why the start failed, or what was stopped with it. */
+  note(detail: string | undefined): void {
+    if (this.noted === detail) return
+    this.noted = detail
+    this.onNote(this)
   }
 
   /** Observers are told after the log has the event. Returns what ends the observation. */
@@ -130,7 +148,7 @@ export class ManagedProcess implements ChildEvents {
         resolve()
       }
       // setTimeout takes no more than 2^31 - 1 ms and would fire at once.
-      const timer = setTimeout(done, Math.min(timeoutMs, 0x7fff_ffff))
+      const timer = setTimeout(done, Math.min(timeoutMs, 0x7fff_ffff)).unref()
       this.waiters.add(done)
       signal.addEventListener('abort', done, { once: true })
     })
@@ -207,9 +225,9 @@ export class ManagedProcess implements ChildEvents {
   private closeWhenOver(): void {
     if (!this.exit || !this.isOutputOver || this.current === 'closed') return
     this.current = 'closed'
-    const seq = this.log.takeSeq()
+    this.closeSeq = this.log.takeSeq()
     this.child?.dispose()
-    for (const observer of this.observers) observer.onClosed(this, seq)
+    for (const observer of this.observers) observer.onClosed(this, this.closeSeq)
     this.wake()
   }
 

@@ -5,11 +5,11 @@ import {
   processTerminateParams,
   processWriteParams,
 } from '../../protocol/exec-process.ts'
+import type { ProcessStopper } from '../life/process-stopper.ts'
 import type { SessionStore } from '../sessions/session-store.ts'
 import type { MethodTable } from '../wire/method-table.ts'
 import { readProcess } from './process-read.ts'
 import type { ProcessStarter } from './process-starter.ts'
-import type { ProcessStopper } from './process-stopper.ts'
 import { writeProcess } from './process-write.ts'
 
 export interface ProcessMethodParts {

@@ -1,6 +1,7 @@
 import type { ProcessStartParams } from '../../protocol/exec-process.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { parsePathUri, PathUriError, textOfPath } from '../../protocol/path-uri.ts'
+import { MARKER_VARIABLE } from '../life/process-tree.ts'
 import type { Sandbox, SandboxType } from '../sandbox/sandbox.ts'
 import type { Session } from '../sessions/session.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
@@ -55,7 +56,7 @@ export class ProcessStarter {
       const sandboxType = await this.spawn(process, params, cwd, connection)
       return { processId: params.processId, sandboxType }
     } catch (error) {
-      table.failed(process, session, error instanceof Error ? error.message : String(error))
+      table.failed(process, error instanceof Error ? error.message : String(error))
       throw error
     } finally {
       forget()
@@ -76,6 +77,7 @@ export class ProcessStarter {
     const { spec, sandboxType } = sandbox.confine(plain, params)
     const tooBig = oversizedArgument(spec)
     if (tooBig) throw tooBig
+    let marker: string | undefined
     if (gate) {
       const subject = commandSubject(params, cwd, environment, inheritable)
       const { gatehouse } = (isInternal(connection) && params.metadata) || {}
@@ -91,10 +93,11 @@ export class ProcessStarter {
         process.startAbort.signal,
       )
       process.requestId = answer.requestId
-      Object.assign(spec.environment, answer.environment)
+      marker = process.id
+      Object.assign(spec.environment, answer.environment, { [MARKER_VARIABLE]: marker })
     }
     if (process.startAbort.signal.aborted) throw new WireError('internal', 'the process was stopped before it started')
-    process.begin(await this.startChild(process, spec, params))
+    process.begin(await this.startChild(process, spec, params), marker)
     table.started(process)
     return sandboxType
   }

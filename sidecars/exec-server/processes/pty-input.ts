@@ -56,10 +56,7 @@ export class PtyInput {
     if (!this.previous && this.longestLine(bytes) <= MAX_CANONICAL_LINE_BYTES) return this.accept(bytes)
     const turn = (this.previous ?? Promise.resolve()).catch(() => {}).then(() => this.writeLongLine(bytes))
     this.previous = turn
-    const done = () => {
-      if (this.previous === turn) this.previous = undefined
-    }
-    turn.then(done, done)
+    void this.forgetWhenSettled(turn)
     return turn
   }
 
@@ -68,6 +65,11 @@ export class PtyInput {
     clearTimeout(this.retry)
     this.queue.length = 0
     this.queued = 0
+  }
+
+  private async forgetWhenSettled(turn: Promise<void>): Promise<void> {
+    await turn.catch(() => {})
+    if (this.previous === turn) this.previous = undefined
   }
 
   private async writeLongLine(bytes: Buffer): Promise<void> {

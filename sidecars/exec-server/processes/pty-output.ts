@@ -149,7 +149,7 @@ export class PtyOutput {
   private drain(): void {
     if (!this.isDraining || this.isOver) return
     clearTimeout(this.poll)
-    for (let bytes = 0; !this.isPaused; ) {
+    for (let bytes = 0; !this.isPaused;) {
       // Somebody who prints without end must not keep everybody else waiting.
       if (bytes >= TURN_BYTES) {
         this.poll = setTimeout(() => this.drain(), 0)

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** What /proc says about one process. Linux only. */
+export interface ProcStat {
+  pid: number
+  name: string
+  /** One letter: R running, S sleeping, T stopped, … */
+  state: string
+  ppid: number
+  pgid: number
+  sessionId: number
+  /** Foreground process group of its terminal, -1 without one. */
+  foregroundGroup: number
+  cpuMs: number
+  rssPages: number
+  /** Clock ticks since boot: together with the pid it names one process for good. */
+  startTicks: string
+}
+
+/** USER_HZ is 100 on every Linux that Node runs on. */
+const MS_PER_TICK = 10
+
+/** Undefined when there is no such process, or only its zombie. */
+export function readProcStat(pid: number): ProcStat | undefined {
+  let text: string
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  } catch {
+    return undefined
+  }
+  // proc(5): the name stands in parentheses and may hold any character, so count from the last one.
+  const end = text.lastIndexOf(')')
+  const fields = text.slice(end + 2).split(' ')
+  const field = (number: number) => fields[number - 3] ?? ''
+  const state = field(3)
+  if ('ZXx'.includes(state)) return undefined
+  return {
+    pid,
+    name: text.slice(text.indexOf('(') + 1, end),
+    state,
+    ppid: Number(field(4)),
+    pgid: Number(field(5)),
+    sessionId: Number(field(6)),
+    foregroundGroup: Number(field(8)),
+    cpuMs: (Number(field(14)) + Number(field(15))) * MS_PER_TICK,
+    rssPages: Number(field(24)),
+    startTicks: field(22),
+  }
+}
+
+let knownPageBytes: number | undefined
+/** Size of a memory page, told from what Node and /proc say about this very process. */
+export function pageBytes(): number {
+  knownPageBytes ??= 2 ** Math.round(Math.log2(process.memoryUsage.rss() / (readProcStat(process.pid)?.rssPages || 1)))
+  return knownPageBytes
+}
+
+/** Every live process that can be seen. */
+export function readProcStats(): ProcStat[] {
+  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcStat(Number(name)) ?? []) : []))
+}
+
+/** Pids of the children of one process, without looking at all others; empty when it has ended. */
+export function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
+        .split(' ')
+        .filter((text) => text !== '')
+        .map(Number),
+    )
+  } catch {
+    return []
+  }
+}
+
+/** The value of a variable in the environment that a process was started with. */
+export function startedWith(pid: number, variable: string): string | undefined {
+  try {
+    const prefix = `${variable}=`
+    const found = readFileSync(`/proc/${pid}/environ`, 'latin1')
+      .split('\0')
+      .find((entry) => entry.startsWith(prefix))
+    return found?.slice(prefix.length)
+  } catch {
+    // Gone, or another user's.
+    return undefined
+  }
+}

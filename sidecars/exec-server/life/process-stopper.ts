@@ -1,0 +1,149 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProcessMember, ProcessSignalName } from '../../protocol/host-channel.ts'
+import type { ManagedProcess } from '../processes/managed-process.ts'
+import { readProcStat } from './proc-stat.ts'
+
+/** How long a process may take to end after SIGTERM before it is killed. */
+export const TERMINATE_GRACE_MS = 2_000
+/** After a kill: how often the tree is looked at again for what slipped through, and how long. */
+const SWEEP_INTERVALS_MS = [20, 50, 100, 200, 400, 800]
+
+const SIGNALS: Record<ProcessSignalName, NodeJS.Signals> = {
+  interrupt: 'SIGINT',
+  terminate: 'SIGTERM',
+  kill: 'SIGKILL',
+  quit: 'SIGQUIT',
+  hangup: 'SIGHUP',
+  stop: 'SIGSTOP',
+  continue: 'SIGCONT',
+}
+
+/** Ends processes: the whole group, and what has left it. */
+export class ProcessStopper {
+  /** SIGINT to the group, as a wire client means it. Nothing happens to a process that has ended. */
+  interrupt(process: ManagedProcess): void {
+    if (process.isRunning) signalGroup(process, 'SIGINT')
+  }
+
+  /**
+   * Kills at once, without grace; what has left the group is hunted down afterwards. A start under way
+   * is withdrawn. True when there was something to end.
+   */
+  terminate(process: ManagedProcess): boolean {
+    if (process.state === 'starting') {
+      process.startAbort.abort()
+      return true
+    }
+    if (!process.isRunning) return false
+    this.kill(process)
+    return true
+  }
+
+  /**
+   * Sends a signal to the whole tree; `terminate` kills what is left after the grace time. Also works
+   * on what an ended process has left behind. Resolves with who was hit.
+   */
+  async signal(process: ManagedProcess, name: ProcessSignalName): Promise<ProcessMember[]> {
+    if (process.state === 'starting') {
+      if (name === 'terminate' || name === 'kill') process.startAbort.abort()
+      return []
+    }
+    const { tree } = process
+    if (!tree) return []
+    tree.look()
+    const members = await tree.members()
+    if (name === 'interrupt' && process.seed.tty) interruptForeground(process)
+    else for (const { pid } of members) signalOne(pid, SIGNALS[name])
+    if (name === 'kill') void this.sweep(process)
+    if (name === 'terminate') {
+      // A stopped process cannot act on the signal.
+      for (const { pid } of members) signalOne(pid, 'SIGCONT')
+      void this.killAfterGrace(process)
+    }
+    return members
+  }
+
+  /** SIGTERM to everything of `processes`; resolves when all have ended, or after `graceMs`. */
+  async askToEnd(processes: readonly ManagedProcess[], graceMs: number): Promise<void> {
+    for (const { tree } of processes) {
+      tree?.look()
+      for (const { pid } of tree?.strays() ?? []) signalOne(pid, 'SIGTERM')
+      if (tree) {
+        signalOne(-tree.rootPid, 'SIGTERM')
+        signalOne(-tree.rootPid, 'SIGCONT')
+      }
+    }
+    const endsAtMs = performance.now() + graceMs
+    while (performance.now() < endsAtMs && processes.some(({ isRunning }) => isRunning)) await sleep(20)
+  }
+
+  /** Kills everything of `process` that can be found; resolves when nothing is left or it cannot be helped. */
+  async endWholly(process: ManagedProcess): Promise<void> {
+    if (process.state === 'starting') process.startAbort.abort()
+    else if (process.tree) {
+      process.tree.look()
+      signalGroup(process, 'SIGKILL')
+      await this.sweep(process)
+    }
+  }
+
+  private kill(process: ManagedProcess): void {
+    process.tree?.look()
+    signalGroup(process, 'SIGKILL')
+    void this.sweep(process)
+  }
+
+  private async killAfterGrace(process: ManagedProcess): Promise<void> {
+    const endsAtMs = performance.now() + TERMINATE_GRACE_MS
+    while (performance.now() < endsAtMs) {
+      await sleep(50)
+      const left = await process.tree?.members()
+      if (!left || left.length === 0) return
+    }
+    this.kill(process)
+  }
+
+  /** Looks for survivors until there are none; names those that were outside the group. */
+  private async sweep(process: ManagedProcess): Promise<void> {
+    const { tree } = process
+    if (!tree) return
+    const named = new Map<number, string>()
+    for (const waitMs of SWEEP_INTERVALS_MS) {
+      for (const { pid, startTicks } of tree.strays())
+        if (readProcStat(pid)?.startTicks === startTicks) signalOne(pid, 'SIGKILL')
+      await sleep(waitMs)
+      const left = await tree.members()
+      if (left.length === 0) break
+      for (const { pid, name, ownGroup } of left) {
+        if (!ownGroup) named.set(pid, name)
+        signalOne(pid, 'SIGKILL')
+      }
+    }
+    const survivors = await tree.members()
+    if (survivors.length > 0) process.note(`still running: ${list(survivors.map(({ pid, name }) => [pid, name]))}`)
+    else if (named.size > 0) process.note(`also stopped: ${list([...named])}`)
+  }
+}
+
+function list(processes: readonly (readonly [number, string])[]): string {
+  return processes.map(([pid, name]) => `${name} (pid ${pid})`).join(', ')
+}
+
+/** What Ctrl-C does: the job in front, which a shell has put into a group of its own. */
+function interruptForeground({ pid }: ManagedProcess): void {
+  const foreground = pid === null ? undefined : readProcStat(pid)?.foregroundGroup
+  if (foreground !== undefined && foreground > 1) signalOne(-foreground, 'SIGINT')
+  else if (pid !== null) signalOne(-pid, 'SIGINT')
+}
+
+function signalGroup({ pid }: ManagedProcess, signal: NodeJS.Signals): void {
+  if (pid !== null) signalOne(-pid, signal)
+}
+
+function signalOne(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // Gone in this moment, or another user's by now.
+  }
+}

@@ -1,0 +1,115 @@
+import type { ProcessMember } from '../../protocol/host-channel.ts'
+import { readProcessTable } from '../../rpc/process-identity.ts'
+import { childrenOf, pageBytes, readProcStat, readProcStats, startedWith, type ProcStat } from './proc-stat.ts'
+
+/** Names the process of ours that a program belongs to; inherited by everything it starts. */
+export const MARKER_VARIABLE = 'GATEHOUSE_PROCESS_ID'
+
+const isLinux = process.platform === 'linux'
+
+/**
+ * Everything that one started program has brought into the world, also what has left its process group
+ * (`setsid`) or lost its parent. Found by parentage, group, session, marker, and by having been seen as
+ * a descendant before.
+ */
+export class ProcessTree {
+  /** Seen as members at some time, with their start. */
+  private readonly seen = new Map<number, string>()
+  private readonly rootStart: string | undefined
+
+  constructor(
+    /** Leads its own group and session. */
+    readonly rootPid: number,
+    /** The value of {@link MARKER_VARIABLE} it was started with; undefined when it got none. */
+    private readonly marker: string | undefined,
+  ) {
+    this.rootStart = isLinux ? readProcStat(rootPid)?.startTicks : undefined
+  }
+
+  /** Start of the root, undefined when it had ended before it could be looked at. */
+  get startTicks(): string | undefined {
+    return this.rootStart
+  }
+
+  /**
+   * Remembers the descendants of this moment; cheap. To be called before anything is killed: a parent's
+   * end cuts the line to its children.
+   */
+  look(): ProcStat[] {
+    const found: ProcStat[] = []
+    const waiting = isLinux ? [this.rootPid, ...this.seen.keys()] : []
+    for (const pid of waiting)
+      for (const child of childrenOf(pid)) {
+        if (this.seen.has(child) || child === this.rootPid) continue
+        const stat = readProcStat(child)
+        if (!stat) continue
+        this.seen.set(child, stat.startTicks)
+        waiting.push(child)
+        found.push(stat)
+      }
+    return found
+  }
+
+  /** Every live member, the root first. */
+  async members(): Promise<ProcessMember[]> {
+    if (!isLinux) return this.membersByTable()
+    const all = readProcStats()
+    const members = new Map<number, ProcStat>()
+    for (const stat of all) if (this.belongs(stat, all)) members.set(stat.pid, stat)
+    for (let before = -1; before !== members.size;) {
+      before = members.size
+      for (const stat of all) if (members.has(stat.ppid) && stat.pid !== process.pid) members.set(stat.pid, stat)
+    }
+    for (const { pid, startTicks } of members.values()) if (pid !== this.rootPid) this.seen.set(pid, startTicks)
+    return [...members.values()]
+      .sort((a, b) => Number(b.pid === this.rootPid) - Number(a.pid === this.rootPid) || a.pid - b.pid)
+      .map(({ pid, ppid, name, cpuMs, rssPages, pgid }) => ({
+        pid,
+        ppid,
+        name,
+        cpuMs,
+        rssBytes: rssPages * pageBytes(),
+        ownGroup: pgid === this.rootPid,
+      }))
+  }
+
+  /** Those seen so far that live outside the group, with their start. */
+  strays(): { pid: number; startTicks: string }[] {
+    const strays: { pid: number; startTicks: string }[] = []
+    for (const [pid, startTicks] of this.seen) {
+      const stat = readProcStat(pid)
+      if (stat?.startTicks !== startTicks) this.seen.delete(pid)
+      else if (stat.pgid !== this.rootPid) strays.push({ pid, startTicks })
+    }
+    return strays
+  }
+
+  private belongs(stat: ProcStat, all: readonly ProcStat[]): boolean {
+    if (this.seen.get(stat.pid) === stat.startTicks) return true
+    if (stat.pgid === this.rootPid || stat.sessionId === this.rootPid) {
+      // The number stays taken while the group lives; a leader with another start is another group.
+      const leader = stat.pid === this.rootPid ? stat : all.find(({ pid }) => pid === this.rootPid)
+      return leader === undefined || leader.startTicks === this.rootStart
+    }
+    return this.marker !== undefined && startedWith(stat.pid, MARKER_VARIABLE) === this.marker
+  }
+
+  private async membersByTable(): Promise<ProcessMember[]> {
+    const table = await readProcessTable()
+    const pids = new Set([this.rootPid])
+    for (let before = -1; before !== pids.size;) {
+      before = pids.size
+      for (const { pid, ppid, pgid } of table) if (pids.has(ppid) || pgid === this.rootPid) pids.add(pid)
+    }
+    return table
+      .filter(({ pid }) => pids.has(pid))
+      .map(({ pid, ppid, pgid }) => ({
+        pid,
+        ppid,
+        name: '',
+        cpuMs: 0,
+        rssBytes: 0,
+        ownGroup: pgid === this.rootPid,
+      }))
+  }
+}

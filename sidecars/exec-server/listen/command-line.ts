@@ -1,0 +1,138 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { anybody, capabilityToken, capabilityTokenOf, type Authorize } from './authorization.ts'
+import { parseListenUrl, type ListenAddress } from './listen-url.ts'
+import { signedToken } from './signed-token.ts'
+
+export interface CommandLine {
+  address: ListenAddress
+  authorize: Authorize
+  isAuthorized: boolean
+}
+
+/** The command line cannot be used: `exitCode` as the reference has it. */
+export class CommandLineError extends Error {
+  override readonly name = 'CommandLineError'
+  constructor(
+    message: string,
+    readonly exitCode: 1 | 2,
+  ) {
+    super(message)
+  }
+}
+
+export const USAGE = `usage: gatehouse exec-server [--listen ws://IP:PORT | stdio]
+
+  --listen URL                     ws://IP:PORT (port 0 picks one) or stdio; default ws://127.0.0.1:0
+  --ws-auth capability-token       with --ws-token-file FILE or --ws-token-sha256 HEX
+  --ws-auth signed-bearer-token    with --ws-shared-secret-file FILE
+                                   [--ws-issuer I] [--ws-audience A] [--ws-max-clock-skew-seconds S]
+  --concurrent-requests N          accepted for the sake of other clients' scripts; requests never wait
+                                   for each other here
+`
+
+const OPTIONS = {
+  listen: { type: 'string' },
+  'ws-auth': { type: 'string' },
+  'ws-token-file': { type: 'string' },
+  'ws-token-sha256': { type: 'string' },
+  'ws-shared-secret-file': { type: 'string' },
+  'ws-issuer': { type: 'string' },
+  'ws-audience': { type: 'string' },
+  'ws-max-clock-skew-seconds': { type: 'string' },
+  'concurrent-requests': { type: 'string' },
+} as const
+type Values = { [K in keyof typeof OPTIONS]?: string }
+
+const TOKEN_FLAGS = ['ws-token-file', 'ws-token-sha256'] as const
+const SIGNED_FLAGS = ['ws-shared-secret-file', 'ws-issuer', 'ws-audience', 'ws-max-clock-skew-seconds'] as const
+const DEFAULT_CLOCK_SKEW_SECONDS = 30
+
+/**
+ * Reads the arguments of `gatehouse exec-server`.
+ * @throws CommandLineError, ListenUrlError
+ */
+export function parseCommandLine(argv: readonly string[]): CommandLine {
+  const values = parseFlags(argv)
+  const requests = values['concurrent-requests']
+  if (requests !== undefined && !(isWholeNumber(requests) && Number(requests) >= 1))
+    throw new CommandLineError(`--concurrent-requests: "${requests}" is not a number of at least 1`, 2)
+  const address = parseListenUrl(values.listen ?? 'ws://127.0.0.1:0')
+  const authorize = authorization(values)
+  if (address.kind === 'websocket' && !authorize && !isLoopback(address.host))
+    throw new CommandLineError(
+      `refusing to listen on ${address.host} without --ws-auth: whoever reaches the port could run commands here. ` +
+        'Add --ws-auth, or listen on 127.0.0.1 and use a tunnel',
+      1,
+    )
+  return { address, authorize: authorize ?? anybody, isAuthorized: authorize !== undefined }
+}
+
+function parseFlags(argv: readonly string[]): Values {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    throw new CommandLineError(`${(error as Error).message}\n\n${USAGE}`, 2)
+  }
+}
+
+function authorization(values: Values): Authorize | undefined {
+  const kind = values['ws-auth']
+  const given = (names: readonly (keyof Values)[]) => names.find((name) => values[name] !== undefined)
+  const stray =
+    kind === 'capability-token' ? given(SIGNED_FLAGS) : kind === 'signed-bearer-token' ? given(TOKEN_FLAGS) : undefined
+  if (stray !== undefined) throw new CommandLineError(`--${stray} does not go with --ws-auth ${kind}`, 1)
+  switch (kind) {
+    case undefined: {
+      const lonely = given([...TOKEN_FLAGS, ...SIGNED_FLAGS])
+      if (lonely !== undefined) throw new CommandLineError(`--${lonely} needs --ws-auth`, 1)
+      return undefined
+    }
+    case 'capability-token':
+      return tokenAuthorization(values)
+    case 'signed-bearer-token':
+      return signedToken({
+        secret: Buffer.from(readSecret('ws-shared-secret-file', values['ws-shared-secret-file'])),
+        issuer: values['ws-issuer'],
+        audience: values['ws-audience'],
+        maxClockSkewSeconds: clockSkew(values['ws-max-clock-skew-seconds']),
+        now: Date.now,
+      })
+    default:
+      throw new CommandLineError(`--ws-auth: expected capability-token or signed-bearer-token, got "${kind}"`, 2)
+  }
+}
+
+function tokenAuthorization(values: Values): Authorize {
+  const { 'ws-token-file': file, 'ws-token-sha256': hex } = values
+  if ((file === undefined) === (hex === undefined))
+    throw new CommandLineError('--ws-auth capability-token needs one of --ws-token-file and --ws-token-sha256', 1)
+  if (hex === undefined) return capabilityTokenOf(readSecret('ws-token-file', file))
+  if (!/^[0-9a-f]{64}$/i.test(hex)) throw new CommandLineError('--ws-token-sha256: expected 64 hexadecimal digits', 1)
+  return capabilityToken(Buffer.from(hex, 'hex'))
+}
+
+/** Surrounding whitespace does not count: editors end a file with a line end. */
+function readSecret(flag: string, path: string | undefined): string {
+  if (path === undefined) throw new CommandLineError(`--ws-auth signed-bearer-token needs --${flag}`, 1)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    throw new CommandLineError(`--${flag}: ${(error as Error).message}`, 1)
+  }
+  if (text === '') throw new CommandLineError(`--${flag}: ${path} is empty`, 1)
+  return text
+}
+
+function clockSkew(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_CLOCK_SKEW_SECONDS
+  if (!isWholeNumber(text)) throw new CommandLineError(`--ws-max-clock-skew-seconds: "${text}" is not a number`, 2)
+  return Number(text)
+}
+
+const isWholeNumber = (text: string): boolean => /^\d{1,15}$/.test(text)
+
+function isLoopback(host: string): boolean {
+  return host.startsWith('127.') || new URL(`ws://${host.includes(':') ? `[${host}]` : host}/`).hostname === '[::1]'
+}
