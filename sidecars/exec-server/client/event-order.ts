@@ -12,6 +12,7 @@ export class EventOrder {
   private readonly waiting = new Map<number, ProcessEvent>()
   private waitingBytes = 0
   private next = 1
+  private highest = 0
 
   constructor(private readonly deliver: (event: ProcessEvent | OutputGap) => void) {}
 
@@ -19,15 +20,13 @@ export class EventOrder {
   get nextSeq(): number {
     return this.next
   }
-  /** True while something that came early waits for a number that has not come. */
+  /** True while a number before the highest seen has not come. */
   get hasHole(): boolean {
-    return this.waiting.size > 0
+    return this.next <= this.highest
   }
   /** One more than the highest number seen. */
   get endSeq(): number {
-    let highest = this.next - 1
-    for (const seq of this.waiting.keys()) highest = Math.max(highest, seq)
-    return highest + 1
+    return Math.max(this.highest + 1, this.next)
   }
 
   isWaiting(seq: number): boolean {
@@ -40,6 +39,7 @@ export class EventOrder {
   }
 
   add(event: ProcessEvent): void {
+    this.highest = Math.max(this.highest, event.seq)
     if (event.seq < this.next || this.waiting.has(event.seq)) return
     if (event.seq > this.next) return this.park(event)
     this.next++
@@ -64,10 +64,10 @@ export class EventOrder {
     this.release()
   }
 
-  /** The lowest number that waits, or null. */
-  firstWaitingSeq(): number | null {
-    let lowest: number | null = null
-    for (const seq of this.waiting.keys()) if (lowest === null || seq < lowest) lowest = seq
+  /** The end of the first hole: the lowest number that waits, or the end of all. */
+  get holeEndSeq(): number {
+    let lowest = this.endSeq
+    for (const seq of this.waiting.keys()) lowest = Math.min(lowest, seq)
     return lowest
   }
 

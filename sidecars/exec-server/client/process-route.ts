@@ -107,8 +107,7 @@ export class ProcessRoute {
 
   /** The server cannot tell any more: what is here is all there will be of the past. */
   private giveUp(): void {
-    const waiting = this.order.firstWaitingSeq()
-    if (waiting !== null) this.order.skipTo(waiting)
+    if (this.order.hasHole) this.order.skipTo(this.order.holeEndSeq)
     else if (this.exitSeq !== null) this.order.add({ kind: 'closed', seq: this.order.nextSeq })
   }
 
