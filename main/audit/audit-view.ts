@@ -1,9 +1,7 @@
 import type { AuditView } from '../../preload/api.ts'
 import type { Actor, Decision } from '../../sidecars/protocol/decision.ts'
-import type { Subject } from '../../sidecars/protocol/subject.ts'
+import { shorten, subjectLine } from './subject-line.ts'
 import type { AuditEvent, AuditRecord } from './audit-event.ts'
-
-const SHOWN_CHARACTERS = 300
 
 /** What the journal page shows of a record. */
 export function auditView(record: AuditRecord): AuditView {
@@ -13,24 +11,6 @@ export function auditView(record: AuditRecord): AuditView {
     kind: record.kind,
     summary: summarize(record),
     sessionId: 'sessionId' in record ? (record.sessionId ?? null) : null,
-  }
-}
-
-/** A subject in one line of bounded length. */
-export function subjectLine(subject: Subject): string {
-  switch (subject.kind) {
-    case 'command':
-      return shorten(
-        subject.argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(' '),
-      )
-    case 'connection':
-      return `${subject.host}:${subject.port} (${subject.protocol})`
-    case 'fileChange':
-      return shorten(`change ${subject.changes.map((change) => change.path).join(', ')}`)
-    case 'toolUse':
-      return shorten(`${subject.toolName} ${JSON.stringify(subject.input)}`)
-    case 'elicitation':
-      return shorten(`${subject.serverName}: ${subject.message}`)
   }
 }
 
@@ -91,7 +71,3 @@ function actorName(actor: Actor): string {
 }
 
 const because = (reason: string | undefined): string => (reason === undefined ? '' : `: ${shorten(reason)}`)
-
-function shorten(text: string): string {
-  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`
-}

@@ -1,0 +1,61 @@
+import type { ApprovalView, WhyView } from '../../preload/api.ts'
+import type { Decision } from '../../sidecars/protocol/decision.ts'
+import { decidingStep, type Judgement } from '../rules/rules.ts'
+import type { ApprovalRequest, Ending } from './request-book.ts'
+
+export interface ShownSession {
+  agentName: string
+  title: string
+}
+
+/** What a card, or the row of an ended request, shows. */
+export function approvalView(
+  request: ApprovalRequest,
+  session: ShownSession | undefined,
+  state: { ending: Ending } | { waiting: number; expiresAtMs: number | null },
+): ApprovalView {
+  const { id, origin, subject, subjectHash, scopes, why, askedAtMs } = request
+  const ending = 'ending' in state ? state.ending : undefined
+  return {
+    id,
+    sessionId: origin.sessionId,
+    processId: origin.processId ?? null,
+    agentName: session?.agentName ?? 'An agent that is gone',
+    sessionTitle: session?.title ?? origin.sessionId,
+    subject,
+    subjectHash,
+    scopes: [...scopes],
+    why,
+    state: ending?.state ?? 'pending',
+    decision: ending && ending.state !== 'withdrawn' ? ending.decision : null,
+    endedBecause: ending === undefined || ending.state === 'decided' ? null : endedBecause(ending),
+    askedAtMs,
+    expiresAtMs: 'waiting' in state ? state.expiresAtMs : null,
+    waiting: 'waiting' in state ? state.waiting : 0,
+  }
+}
+
+function endedBecause(ending: Exclude<Ending, { state: 'decided' }>): string {
+  return ending.state === 'withdrawn' ? ending.because : (ending.decision.reason ?? 'nobody answered in time')
+}
+
+/** Why a request was not decided by a rule. */
+export function whyView(judgement: Judgement): WhyView {
+  const step = decidingStep(judgement)
+  if (!step) return { summary: 'no rule matches', nearly: null }
+  const summary = judgement.chain.length > 1 ? `${step.about}: ${step.because}` : step.because
+  return { summary, nearly: step.nearly ?? judgement.chain.find((other) => other.nearly)?.nearly ?? null }
+}
+
+/** "It was allowed once by you in the window at 10:22:03." */
+export function alreadyDecided({ verdict, scope, actor, decidedAtMs }: Decision): string {
+  const range = { once: 'once', session: 'for the session', always: 'always' }[scope]
+  const who =
+    actor.kind === 'person'
+      ? `by you ${actor.via === 'window' ? 'in the window' : 'on the command line'}`
+      : actor.kind === 'rule'
+        ? 'by a rule'
+        : 'by the default policy'
+  const time = new Date(decidedAtMs).toTimeString().slice(0, 8)
+  return `It was already ${verdict === 'allow' ? 'allowed' : 'denied'} ${range} ${who} at ${time}.`
+}

@@ -1,0 +1,26 @@
+import type { Subject } from '../../sidecars/protocol/subject.ts'
+
+const SHOWN_CHARACTERS = 300
+
+/** A subject in one line of bounded length. */
+export function subjectLine(subject: Subject): string {
+  switch (subject.kind) {
+    case 'command':
+      return shorten(
+        subject.argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(' '),
+      )
+    case 'connection':
+      return `${subject.host}:${subject.port} (${subject.protocol})`
+    case 'fileChange':
+      return shorten(`change ${subject.changes.map((change) => change.path).join(', ')}`)
+    case 'toolUse':
+      return shorten(`${subject.toolName} ${JSON.stringify(subject.input)}`)
+    case 'elicitation':
+      return shorten(`${subject.serverName}: ${subject.message}`)
+  }
+}
+
+/** A text cut to what fits a line of a list. */
+export function shorten(text: string): string {
+  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`
+}
