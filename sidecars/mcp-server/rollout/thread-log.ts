@@ -1,0 +1,81 @@
+/** One thread open for writing. */
+import { RolloutIndexer } from './rollout-indexer.ts'
+import { RolloutWriter } from './rollout-writer.ts'
+import type { RecordPayload } from './rollout-record.ts'
+import type { StoredThread } from './stored-thread.ts'
+import type { ThreadIndex, ThreadRow } from './thread-index.ts'
+import { acquireWriterLock, type WriterLock } from './writer-lock.ts'
+
+export interface ThreadLogOptions {
+  row: ThreadRow
+  index: () => ThreadIndex
+  lockFolder: string
+  /** Held already when an existing thread was opened. */
+  lock: WriterLock | null
+  nowMs: () => number
+  onClosed(): void
+}
+
+/** Owned by the thread's session, which closes it. */
+export class ThreadLog {
+  private readonly writer: RolloutWriter
+  private readonly indexer: () => RolloutIndexer
+  private nextOrdinal: number
+  private lock: Promise<WriterLock> | null
+  private closed = false
+
+  constructor(private readonly options: ThreadLogOptions) {
+    const { row } = options
+    this.nextOrdinal = row.nextOrdinal
+    this.lock = options.lock && Promise.resolve(options.lock)
+    let indexer: RolloutIndexer | undefined
+    this.indexer = () => (indexer ??= new RolloutIndexer(options.index(), row, options.nowMs))
+    this.writer = new RolloutWriter({
+      path: row.thread.path,
+      onWritten: (written, endOffset) => {
+        const index = options.index()
+        index.transaction(() => this.indexer().add(written, endOffset))
+      },
+    })
+  }
+
+  get thread(): StoredThread {
+    return this.options.row.thread
+  }
+
+  /** Something stands on disk. */
+  get materialized(): boolean {
+    return this.options.row.indexedBytes > 0
+  }
+
+  /** Queues one record, in order, without waiting. It is on disk after the next flush. */
+  append(type: string, payload: RecordPayload): void {
+    const timestamp = new Date(this.options.nowMs()).toISOString()
+    this.writer.append([{ timestamp, ordinal: this.nextOrdinal++, type, payload }])
+  }
+
+  /**
+   * Writes what is queued; with `sync` it survives a power cut once this resolves. Rejects with the
+   * file system's error or ThreadInUse; nothing queued is lost then, the next flush tries again.
+   */
+  async flush(sync = false): Promise<void> {
+    this.lock ??= acquireWriterLock(this.options.lockFolder, this.thread.id).catch((error: unknown) => {
+      this.lock = null
+      throw error
+    })
+    await this.lock
+    await this.writer.flush(sync)
+  }
+
+  /** Flushes what is on disk already (a thread without a turn leaves nothing) and lets go of the thread. */
+  async close(): Promise<void> {
+    if (this.closed) return
+    this.closed = true
+    try {
+      if (this.materialized) await this.writer.close()
+    } finally {
+      if (this.lock) (await this.lock).release()
+      this.options.onClosed()
+    }
+  }
+}

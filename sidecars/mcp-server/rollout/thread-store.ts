@@ -1,0 +1,369 @@
+/**
+ * All threads on disk below one home folder: rollout files (the truth) and their index.
+ *
+ * Owned by the server. Nothing is opened before it is needed, so that starting costs nothing.
+ */
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdirSync, renameSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { ThreadItem } from '../../protocol/app-server/thread-item.ts'
+import type { Turn } from '../../protocol/app-server/thread.ts'
+import { indexFile, indexFiles } from './index-files.ts'
+import { itemFromCodex } from './item-from-codex.ts'
+import { readCursor, writeCursor } from './page-cursor.ts'
+import { readThread, type ReadThread } from './read-thread.ts'
+import { threadFromMeta } from './rollout-indexer.ts'
+import { ARCHIVE_FOLDER, rolloutPath } from './rollout-path.ts'
+import { parseLine, type RecordPayload } from './rollout-record.ts'
+import type { HistoryBase, StoredThread } from './stored-thread.ts'
+import { ThreadIndex, type IndexedItem, type IndexedTurn, type ThreadQuery, type ThreadRow } from './thread-index.ts'
+import { ThreadLog } from './thread-log.ts'
+import { acquireWriterLock } from './writer-lock.ts'
+
+/** There is no such thread on disk. */
+export class ThreadMissing extends Error {
+  override readonly name = 'ThreadMissing'
+  constructor(readonly threadId: string) {
+    super(`no rollout found for thread id ${threadId}`)
+  }
+}
+
+export interface ThreadStoreOptions {
+  home: string
+  nowMs?: () => number
+  onProblem?: (message: string) => void
+}
+
+export interface ListedThreads {
+  threads: StoredThread[]
+  nextCursor: string | null
+  /** Lists what is newer than this page, in the other direction. */
+  backwardsCursor: string | null
+}
+export interface StoredItem {
+  turnId: string
+  item: ThreadItem
+}
+export interface Page<T> {
+  data: T[]
+  nextCursor: string | null
+  backwardsCursor: string | null
+}
+export interface PageRequest {
+  cursor: string | null
+  limit: number
+  descending: boolean
+}
+
+export class ThreadStore {
+  private readonly nowMs: () => number
+  private openIndex: ThreadIndex | null = null
+  private scan: Promise<void> | null = null
+  private readonly closing = new AbortController()
+  private readonly logs = new Set<ThreadLog>()
+  /** Turns of threads that build on others (forks), which the index cannot page; newest kept. */
+  private readonly chained = new Map<string, { bytes: number; turns: Turn[] }>()
+
+  constructor(private readonly options: ThreadStoreOptions) {
+    this.nowMs = options.nowMs ?? Date.now
+  }
+
+  /** A new thread; nothing reaches the disk before its first flush. `meta` is the `session_meta` payload. */
+  create(meta: RecordPayload & { id: string }): ThreadLog {
+    const path = rolloutPath(this.options.home, meta.id, new Date(this.nowMs()))
+    const thread = threadFromMeta(meta, path, false, this.nowMs())
+    const log = this.openLog(
+      { thread, turnContext: null, indexedBytes: 0, nextOrdinal: thread.base?.endOrdinal ?? 0 },
+      null,
+    )
+    log.append('session_meta', meta)
+    return log
+  }
+
+  /** Opens a thread for writing. @throws ThreadMissing, ThreadInUse */
+  async open(threadId: string): Promise<{ log: ThreadLog; turnContext: RecordPayload | null }> {
+    const known = await this.find(threadId)
+    if (!known) throw new ThreadMissing(threadId)
+    const lock = await acquireWriterLock(this.lockFolder, threadId)
+    try {
+      const row =
+        (await indexFile(known.thread.path, known.thread.archived, { index: this.index, nowMs: this.nowMs })) ?? known
+      return { log: this.openLog(row, lock), turnContext: row.turnContext }
+    } catch (error) {
+      lock.release()
+      throw error
+    }
+  }
+
+  /** Knows a thread by id: from the index, after a look at the files where the index does not know it. */
+  async find(threadId: string): Promise<ThreadRow | null> {
+    const row = this.index.thread(threadId)
+    if (row) return row
+    await this.scanFiles()
+    return this.index.thread(threadId)
+  }
+
+  /** Knows a thread by its rollout file, which may stand anywhere. */
+  async findByPath(path: string): Promise<ThreadRow | null> {
+    return (
+      this.index.threadAt(path) ??
+      (await indexFile(path, basename(dirname(path)) === ARCHIVE_FOLDER, { index: this.index, nowMs: this.nowMs }))
+    )
+  }
+
+  /** Everything: turns with full items and the model's history. */
+  readAll(thread: StoredThread): Promise<ReadThread> {
+    return readThread(thread, (base) => this.basePath(base))
+  }
+
+  async list(query: Omit<ThreadQuery, 'after'>, cursor: string | null): Promise<ListedThreads> {
+    await this.readyForLists()
+    const after = cursor === null ? null : readCursor(cursor, 'threads', 2)
+    const rows = this.index.list({
+      ...query,
+      limit: query.limit + 1,
+      after: after && { atMs: Number(after[0]), id: String(after[1]) },
+    })
+    const threads = rows.slice(0, query.limit)
+    const place = (thread: StoredThread | undefined): string | null =>
+      thread
+        ? writeCursor('threads', [query.sort === 'created_at' ? thread.createdAtMs : thread.updatedAtMs, thread.id])
+        : null
+    return {
+      threads,
+      nextCursor: rows.length > query.limit ? place(threads.at(-1)) : null,
+      backwardsCursor: place(threads[0]),
+    }
+  }
+
+  /** A page of turns; `view` tells how many of their items come along. */
+  async turns(thread: StoredThread, request: PageRequest, view: 'notLoaded' | 'summary' | 'full'): Promise<Page<Turn>> {
+    if (thread.base) return pageOf(await this.chainedTurns(thread), request, 'turns', (turn) => withView(turn, view))
+    const after = request.cursor === null ? null : Number(readCursor(request.cursor, 'turns', 1)[0])
+    const found = this.index.turns(thread.id, { descending: request.descending, after, limit: request.limit + 1 })
+    const turns = found.slice(0, request.limit)
+    const items =
+      view === 'notLoaded'
+        ? []
+        : this.index.itemsOfTurns(
+            thread.id,
+            turns.map((turn) => turn.turnId),
+          )
+    const loaded = await this.loadItems(thread, view === 'full' ? items : summaryOf(items))
+    const data = turns.map((turn) =>
+      turnOf(
+        turn,
+        loaded.filter((item) => item.turnId === turn.turnId).map(({ item }) => item),
+        view,
+      ),
+    )
+    return { data, ...cursors('turns', found.length > request.limit, turns) }
+  }
+
+  /** A page of items, of one turn or of all. */
+  async items(thread: StoredThread, request: PageRequest, turnId?: string): Promise<Page<StoredItem>> {
+    if (thread.base) {
+      const turns = await this.chainedTurns(thread)
+      const all = turns.flatMap((turn) =>
+        turnId === undefined || turn.id === turnId ? turn.items.map((item) => ({ turnId: turn.id, item })) : [],
+      )
+      return pageOf(all, request, 'items', (item) => item)
+    }
+    const after = request.cursor === null ? null : Number(readCursor(request.cursor, 'items', 1)[0])
+    const page = {
+      descending: request.descending,
+      after,
+      limit: request.limit + 1,
+      ...(turnId === undefined ? {} : { turnId }),
+    }
+    const found = this.index.items(thread.id, page)
+    const rows = found.slice(0, request.limit)
+    return { data: await this.loadItems(thread, rows), ...cursors('items', found.length > request.limit, rows) }
+  }
+
+  /** Moves a thread's file to the archive, or back. The caller has closed its log. */
+  async setArchived(threadId: string, archived: boolean): Promise<StoredThread> {
+    const row = await this.find(threadId)
+    if (!row) throw new ThreadMissing(threadId)
+    if (row.thread.archived === archived) return row.thread
+    const name = basename(row.thread.path)
+    const target = archived
+      ? join(this.options.home, ARCHIVE_FOLDER, name)
+      : join(dirname(rolloutPath(this.options.home, threadId, new Date(row.thread.createdAtMs))), name)
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    await rename(row.thread.path, target)
+    row.thread.path = target
+    row.thread.archived = archived
+    this.index.putThread(row)
+    return row.thread
+  }
+
+  /** Removes a thread's file and rows. The caller has closed its log. */
+  async delete(threadId: string): Promise<void> {
+    const row = await this.find(threadId)
+    if (!row) throw new ThreadMissing(threadId)
+    await rm(row.thread.path, { force: true })
+    this.index.remove(threadId)
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort()
+    await Promise.allSettled([...this.logs].map((log) => log.close()))
+    await this.scan
+    this.openIndex?.close()
+    this.openIndex = null
+  }
+
+  private get lockFolder(): string {
+    return join(this.options.home, 'thread-writer-locks')
+  }
+
+  private get index(): ThreadIndex {
+    if (this.openIndex) return this.openIndex
+    mkdirSync(this.options.home, { recursive: true, mode: 0o700 })
+    this.openIndex = ThreadIndex.open(join(this.options.home, 'thread-index.sqlite'), (path) => {
+      const aside = `${path}.unreadable-${this.nowMs()}`
+      renameSync(path, aside)
+      this.options.onProblem?.(
+        `${path} is not a readable thread index; it was kept as ${aside} and is built again from the rollout files`,
+      )
+    })
+    return this.openIndex
+  }
+
+  private openLog(row: ThreadRow, lock: Awaited<ReturnType<typeof acquireWriterLock>> | null): ThreadLog {
+    const log: ThreadLog = new ThreadLog({
+      row,
+      index: () => this.index,
+      lockFolder: this.lockFolder,
+      lock,
+      nowMs: this.nowMs,
+      onClosed: () => this.logs.delete(log),
+    })
+    this.logs.add(log)
+    return log
+  }
+
+  /** A new index is filled before the first list; a known one is brought up to date behind the answer. */
+  private async readyForLists(): Promise<void> {
+    if (this.index.fresh) await (this.scan ??= this.scanNow())
+    else this.scan ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.scanNow())
+  }
+
+  private async scanFiles(): Promise<void> {
+    await this.scan
+    this.scan = this.scanNow()
+    await this.scan
+  }
+
+  private scanNow(): Promise<void> {
+    return indexFiles({
+      home: this.options.home,
+      index: this.index,
+      nowMs: this.nowMs,
+      signal: this.closing.signal,
+      onProblem: (path, error) =>
+        this.options.onProblem?.(`${path} cannot be read: ${error.message}; it is left as it is`),
+    })
+  }
+
+  private async basePath(base: HistoryBase): Promise<string | null> {
+    return base.path ?? (await this.find(base.threadId))?.thread.path ?? null
+  }
+
+  private async chainedTurns(thread: StoredThread): Promise<Turn[]> {
+    const bytes = this.index.thread(thread.id)?.indexedBytes ?? 0
+    const kept = this.chained.get(thread.id)
+    if (kept?.bytes === bytes) return kept.turns
+    const { turns } = (await this.readAll(thread)).projection
+    this.chained.clear()
+    this.chained.set(thread.id, { bytes, turns })
+    return turns
+  }
+
+  private async loadItems(thread: StoredThread, rows: readonly IndexedItem[]): Promise<StoredItem[]> {
+    if (rows.length === 0) return []
+    const file = await open(thread.path, 'r')
+    try {
+      const loaded = await Promise.all(
+        rows.map(async (row) => {
+          const bytes = Buffer.allocUnsafe(row.length)
+          const { bytesRead } = await file.read(bytes, 0, row.length, row.offset)
+          return { turnId: row.turnId, item: itemOf(bytes.toString('utf8', 0, bytesRead)) }
+        }),
+      )
+      return loaded.filter((entry): entry is StoredItem => entry.item !== null)
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+function itemOf(line: string): ThreadItem | null {
+  const record = parseLine(line).records.at(-1)
+  const stored = record?.payload.item as Record<string, unknown> | undefined
+  if (!stored || typeof stored.type !== 'string') return null
+  const item = stored.type.charCodeAt(0) < 0x61 ? itemFromCodex(stored) : (stored as unknown as ThreadItem)
+  if (item) {
+    item.startedAtMs ??= (record!.payload.started_at_ms as number | undefined) ?? null
+    item.completedAtMs ??= (record!.payload.completed_at_ms as number | undefined) ?? null
+  }
+  return item
+}
+
+/** The person's messages and the last message of the agent of each turn. */
+function summaryOf(items: readonly IndexedItem[]): IndexedItem[] {
+  const last = new Map<string, number>()
+  for (const item of items) if (item.kind === 'agentMessage') last.set(item.turnId, item.ordinal)
+  return items.filter((item) => item.kind === 'userMessage' || last.get(item.turnId) === item.ordinal)
+}
+
+function withView(turn: Turn, view: 'notLoaded' | 'summary' | 'full'): Turn {
+  if (view === 'full') return turn
+  const lastMessage = turn.items.findLast((item) => item.type === 'agentMessage')
+  const items =
+    view === 'notLoaded' ? [] : turn.items.filter((item) => item.type === 'userMessage' || item === lastMessage)
+  return { ...turn, items, itemsView: view }
+}
+
+function turnOf(turn: IndexedTurn, items: ThreadItem[], view: 'notLoaded' | 'summary' | 'full'): Turn {
+  return {
+    id: turn.turnId,
+    rootTurnId: turn.rootTurnId,
+    items,
+    itemsView: view,
+    status: turn.status,
+    error: turn.error as Turn['error'],
+    startedAt: turn.startedAt,
+    completedAt: turn.completedAt,
+    durationMs: turn.durationMs,
+  }
+}
+
+function cursors(
+  list: string,
+  more: boolean,
+  rows: readonly { ordinal: number }[],
+): { nextCursor: string | null; backwardsCursor: string | null } {
+  return {
+    nextCursor: more ? writeCursor(list, [rows.at(-1)!.ordinal]) : null,
+    backwardsCursor: rows.length > 0 ? writeCursor(list, [rows[0]!.ordinal]) : null,
+  }
+}
+
+/** A page of something held in memory; the cursor is the place in oldest-first order. */
+function pageOf<T, R>(all: readonly T[], request: PageRequest, list: string, view: (value: T) => R): Page<R> {
+  const after = request.cursor === null ? null : Number(readCursor(request.cursor, list, 1)[0])
+  const indices = request.descending
+    ? Array.from({ length: after ?? all.length }, (_, i) => (after ?? all.length) - 1 - i)
+    : Array.from(
+        { length: Math.max(0, all.length - (after === null ? 0 : after + 1)) },
+        (_, i) => (after === null ? 0 : after + 1) + i,
+      )
+  const taken = indices.slice(0, request.limit)
+  return {
+    data: taken.map((i) => view(all[i]!)),
+    nextCursor: indices.length > taken.length ? writeCursor(list, [taken.at(-1)!]) : null,
+    backwardsCursor: taken.length > 0 ? writeCursor(list, [taken[0]!]) : null,
+  }
+}
