@@ -2,13 +2,13 @@
  * From a destination to a connection: verdict, question to the owner, lookup, guard and dial, in the one
  * order that leaks nothing and resolves once. Every listener goes through here.
  */
-import { DEFAULT_DIAL_TIMES, dial, DialFailed, type DialTimes } from './dial/dialer.ts'
-import { ResolveFailed, resolveWithin, type Resolver } from './dial/resolver.ts'
-import { TlsUpstream, type TlsDialOptions } from './dial/tls-upstream.ts'
-import type { UpstreamConnection } from './dial/upstream-connection.ts'
+import type { ClientPresence } from './client-presence.ts'
+import { DEFAULT_DIAL_TIMES, DialFailed, type DialTimes } from './dial/dialer.ts'
+import type { ParentProxies, ParentRoute } from './dial/parent-proxy.ts'
+import { addressesWithoutLookup, ResolveFailed, resolveWithin, type Resolver } from './dial/resolver.ts'
+import { Routes, type Opened } from './dial/route.ts'
+import type { TlsDialOptions } from './dial/tls-upstream.ts'
 import type { Attribution } from './leases.ts'
-import { isLocalhostName } from './policy/address-guard.ts'
-import { isAddress } from './policy/canonical-host.ts'
 import type { Decider } from './policy/decider.ts'
 import type { Policy, Ruling } from './policy/policy.ts'
 import type { Refusal } from './policy/refusal.ts'
@@ -20,18 +20,27 @@ export interface Attempt {
   destination: Destination
   attribution: Attribution
   record: ConnectionRecord
-  /** Fires when the client has gone: questions are withdrawn and dialling stops. */
-  signal: AbortSignal
+  /** When the client leaves, questions are withdrawn and dialling stops. */
+  presence: ClientPresence
 }
 
 export type Admitted = { allowed: true; exempt: boolean } | { allowed: false; refusal: Refusal }
 export type Connected =
-  | { kind: 'connected'; upstream: UpstreamConnection }
+  | ({ kind: 'connected' } & Opened)
   | { kind: 'refused'; refusal: Refusal }
   /** `code` is the operating system's; `message` names the hop. */
   | { kind: 'failed'; code: string; message: string }
   /** The client left meanwhile; nothing is open. */
   | { kind: 'abandoned' }
+
+export interface ConnectOptions {
+  /** The destination is a literal that a rule names, which is not judged again. */
+  exempt: boolean
+  /** Speak TLS to the destination. */
+  tls?: boolean
+  /** From `parentFor`: the connection goes to this proxy instead, for requests in absolute form. */
+  plainParent?: ParentRoute | undefined
+}
 
 export interface AdmissionOptions {
   policy: Policy
@@ -42,6 +51,8 @@ export interface AdmissionOptions {
   lookupTimeoutMs?: number
   dialTimes?: DialTimes
   tls?: TlsDialOptions
+  /** Parent proxies in force now. */
+  parents?(): ParentProxies | undefined
   /** True for an address and port on which this proxy itself listens. */
   isOwnListener(address: string, port: number): boolean
 }
@@ -50,7 +61,18 @@ const LOOKUP_TIMEOUT_MS = 2000
 const TLS_HANDSHAKE_TIMEOUT_MS = 10_000
 
 export class Admission {
-  constructor(private readonly options: AdmissionOptions) {}
+  private readonly routes: Routes
+  private readonly lookupTimeoutMs: number
+
+  constructor(private readonly options: AdmissionOptions) {
+    this.lookupTimeoutMs = options.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS
+    this.routes = new Routes({
+      resolver: options.resolver,
+      lookupTimeoutMs: this.lookupTimeoutMs,
+      dialTimes: options.dialTimes ?? DEFAULT_DIAL_TIMES,
+      tls: options.tls ?? { handshakeTimeoutMs: TLS_HANDSHAKE_TIMEOUT_MS },
+    })
+  }
 
   /** The verdict that needs no waiting. */
   judge(destination: Destination, attribution: Attribution): Ruling {
@@ -62,11 +84,16 @@ export class Admission {
     return this.options.policy.mode === 'limited' && destination.protocol !== 'http'
   }
 
+  /** The parent proxy that gets a plain request in absolute form; undefined = the origin itself. */
+  parentFor({ host, port, protocol }: Destination): ParentRoute | undefined {
+    return protocol === 'http' ? this.options.parents?.()?.routeFor(host, port, false) : undefined
+  }
+
   /**
    * Makes a ruling final, asking the owner if it says so; the connection is held meanwhile. After a yes
    * the rules are read again: a deny that came meanwhile, and the guards, are stronger than the approval.
    */
-  async admit({ destination, attribution, record, signal }: Attempt, ruling: Ruling): Promise<Admitted> {
+  async admit({ destination, attribution, record, presence }: Attempt, ruling: Ruling): Promise<Admitted> {
     if (ruling.verdict === 'deny') return { allowed: false, refusal: ruling.refusal }
     if (ruling.verdict === 'allow') {
       record.allowed(ruling)
@@ -75,7 +102,7 @@ export class Admission {
     const { decider, policy } = this.options
     if (!decider) return { allowed: false, refusal: { reason: 'not_allowed', source: 'baseline_policy' } }
     record.asked()
-    const answer = await decider.ask(destination, attribution, signal)
+    const answer = await decider.ask(destination, attribution, presence)
     record.requestId = answer.requestId
     if (answer.verdict === 'deny') return { allowed: false, refusal: answer.refusal }
     const again = policy.judge(destination, attribution.sessionId, true)
@@ -86,57 +113,73 @@ export class Admission {
   }
 
   /**
-   * Resolves once, judges every address and dials one of exactly those. `exempt`: the destination is a
-   * literal that a rule names, which is not judged again. With `tls` the connection speaks TLS to the host.
+   * Resolves once, judges every address and dials one of exactly those. Through a parent proxy nothing is
+   * resolved here: the parent does it.
    */
-  async connect(attempt: Attempt, exempt: boolean, tls = false): Promise<Connected> {
-    const { host, port } = attempt.destination
-    const resolved = await this.resolve(host, exempt)
-    if ('refusal' in resolved) return { kind: 'refused', refusal: resolved.refusal }
-    if (resolved.addresses.some((address) => this.options.isOwnListener(address, port)))
-      return { kind: 'refused', refusal: { reason: 'proxy_loop', source: 'proxy_state' } }
-    if (attempt.signal.aborted) return { kind: 'abandoned' }
-    let upstream: UpstreamConnection
+  async connect(attempt: Attempt, options: ConnectOptions): Promise<Connected> {
+    const { destination, presence, record } = attempt
     try {
-      upstream = await dial(resolved.addresses, port, attempt.signal, this.options.dialTimes ?? DEFAULT_DIAL_TIMES)
-      if (tls) upstream = await this.secure(upstream, host)
+      const opened = await this.open(destination, options, presence)
+      if ('refusal' in opened) return { kind: 'refused', refusal: opened.refusal }
+      if (presence.left) {
+        opened.upstream.destroy()
+        return { kind: 'abandoned' }
+      }
+      record.connected(opened.upstream.address)
+      return { kind: 'connected', ...opened }
     } catch (error) {
       if (!(error instanceof DialFailed)) throw error
-      return attempt.signal.aborted
-        ? { kind: 'abandoned' }
-        : { kind: 'failed', code: error.code, message: error.message }
+      return presence.left ? { kind: 'abandoned' } : { kind: 'failed', code: error.code, message: error.message }
     }
-    if (attempt.signal.aborted) {
-      upstream.destroy()
-      return { kind: 'abandoned' }
+  }
+
+  judgeUnixSocket(path: string, method: string): Promise<Refusal | undefined> {
+    return this.options.policy.judgeUnixSocket(path, method)
+  }
+
+  /** Connects to a unix socket that was judged. */
+  async connectUnixSocket({ presence, record }: Attempt, path: string): Promise<Connected> {
+    try {
+      record.allowed({})
+      return { kind: 'connected', ...(await this.routes.unixSocket(path, presence)) }
+    } catch (error) {
+      if (!(error instanceof DialFailed)) throw error
+      return presence.left ? { kind: 'abandoned' } : { kind: 'failed', code: error.code, message: error.message }
     }
-    attempt.record.connected(upstream.address)
-    return { kind: 'connected', upstream }
+  }
+
+  private async open(
+    destination: Destination,
+    { exempt, tls = false, plainParent }: ConnectOptions,
+    presence: ClientPresence,
+  ): Promise<Opened | { refusal: Refusal }> {
+    if (plainParent) return this.routes.throughParent(plainParent, destination, { tunnel: false, tls }, presence)
+    const { host, port, protocol } = destination
+    const parent = protocol === 'http' ? undefined : this.options.parents?.()?.routeFor(host, port, true)
+    if (parent) return this.routes.throughParent(parent, destination, { tunnel: true, tls }, presence)
+    const located = await this.locate(destination, exempt)
+    if ('refusal' in located) return located
+    return this.routes.direct(located.addresses, destination, tls, presence)
+  }
+
+  /** The addresses that may be dialled for an admitted destination, at least one. */
+  async locate({ host, port }: Destination, exempt: boolean): Promise<{ addresses: string[] } | { refusal: Refusal }> {
+    const resolved = await this.resolve(host, exempt)
+    if ('refusal' in resolved || !resolved.addresses.some((address) => this.options.isOwnListener(address, port)))
+      return resolved
+    return { refusal: { reason: 'proxy_loop', source: 'proxy_state' } }
   }
 
   private async resolve(host: string, exempt: boolean): Promise<{ addresses: string[] } | { refusal: Refusal }> {
-    if (isAddress(host)) return { addresses: [host] }
-    if (isLocalhostName(host)) return { addresses: ['127.0.0.1', '::1'] }
-    const { resolver, lookupTimeoutMs, policy } = this.options
+    const known = addressesWithoutLookup(host)
+    if (known) return { addresses: known }
     try {
-      const addresses = await resolveWithin(resolver, host, lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS)
-      const refusal = exempt ? undefined : policy.judgeAddresses(addresses)
+      const addresses = await resolveWithin(this.options.resolver, host, this.lookupTimeoutMs)
+      const refusal = exempt ? undefined : this.options.policy.judgeAddresses(addresses)
       return refusal ? { refusal } : { addresses }
     } catch (error) {
       if (!(error instanceof ResolveFailed)) throw error
       return { refusal: { reason: 'dns_failed', source: 'baseline_policy', detail: error.message } }
-    }
-  }
-
-  private async secure(raw: UpstreamConnection, host: string): Promise<UpstreamConnection> {
-    const { address, port } = raw
-    raw.sink = undefined
-    try {
-      const options = this.options.tls ?? { handshakeTimeoutMs: TLS_HANDSHAKE_TIMEOUT_MS }
-      return await TlsUpstream.open(raw.socket, { address, port, host }, options)
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
-      throw new DialFailed(code ?? 'ETLS', `TLS with ${host}:${port} failed: ${message}`)
     }
   }
 }

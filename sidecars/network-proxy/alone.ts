@@ -2,67 +2,171 @@
 import { parseArgs } from 'node:util'
 import type { NetworkRule } from '../protocol/host-channel.ts'
 import type { RuleId } from '../protocol/ids.ts'
-import { bothFamilies } from './dial/resolver.ts'
-import { parseHostPattern } from './policy/host-pattern.ts'
+import { ConfigError, parseNetworkConfig, rulesOfDomains, type NetworkConfig } from './config/network-config.ts'
+import { readConfigFile } from './config/config-file.ts'
+import { ConfigWatcher } from './config/config-watcher.ts'
+import { InvalidRule } from './policy/rule-table.ts'
 import { NetworkProxy } from './proxy.ts'
+import { auditWriter } from './records/audit-writer.ts'
+import type { ProxySettings } from './settings.ts'
 
-const USAGE = `usage: gatehouse proxy [--http HOST:PORT] [--allow HOST]... [--deny HOST]... [--json]
+const USAGE = `usage: gatehouse proxy [--http ADDRESS] [--socks ADDRESS] [--allow HOST]... [--deny HOST]...
+                       [--config FILE] [--audit FILE] [--json]
 
-Runs the network proxy by itself. Hosts that no --allow names are refused.
-  --http HOST:PORT   where to listen (default 127.0.0.1:3128; port 0 picks a free one)
-  --allow, --deny    a host, *.host, **.host, each with an optional :port; repeatable; deny wins
-  --json             print the addresses as one JSON line instead of the bare URL
+Runs the network proxy by itself. A host that no rule allows is refused; nobody is asked.
+  --http ADDRESS    where to listen for HTTP (default 127.0.0.1:3128; port 0 picks a free one)
+  --socks ADDRESS   where to listen for SOCKS5 (off unless given here or in the file)
+  --allow, --deny   host, *.host, **.host, each with an optional :port; repeatable; deny wins
+  --config FILE     network settings in TOML or JSON; changes are taken over while it runs
+  --audit FILE      one JSON line per decision
+  --json            print the addresses as one JSON line instead of one URL a line
 `
 
-/** Runs until SIGINT or SIGTERM; resolves with the exit code. */
+interface Options {
+  http?: string
+  socks?: string
+  allow: string[]
+  deny: string[]
+  config?: string
+  audit?: string
+  json: boolean
+  help: boolean
+}
+
+/** Runs until SIGINT or SIGTERM; resolves with the exit code (2: the arguments or the file cannot be used). */
 export async function alone(argv: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      http: { type: 'string', default: '127.0.0.1:3128' },
-      allow: { type: 'string', multiple: true, default: [] },
-      deny: { type: 'string', multiple: true, default: [] },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  if (values.help) {
+  let options: Options
+  try {
+    options = readOptions(argv)
+  } catch (error) {
+    return fail(2, `${(error as Error).message}\n${USAGE}`)
+  }
+  if (options.help) {
     process.stdout.write(USAGE)
     return 0
   }
-  const rules = [...rulesOf(values.allow ?? [], 'allow'), ...rulesOf(values.deny ?? [], 'deny')]
-  const [host, port] = splitAddress(values.http ?? '')
-  const proxy = await NetworkProxy.start(
-    {
-      enabled: true,
-      http: { host, port },
-      mode: 'full',
-      allowLocalBinding: false,
-      unknownHost: 'block',
-      limitedAllowsWebsocket: false,
-      askTimeoutMs: 120_000,
+  try {
+    return await serve(options)
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof InvalidRule) return fail(2, error.message)
+    const { code, message } = error as NodeJS.ErrnoException
+    return fail(1, code === 'EADDRINUSE' ? `${message}; choose another port, or 0 for any free one` : message)
+  }
+}
+
+function readOptions(argv: string[]): Options {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      http: { type: 'string' },
+      socks: { type: 'string' },
+      allow: { type: 'string', multiple: true, default: [] },
+      deny: { type: 'string', multiple: true, default: [] },
+      config: { type: 'string' },
+      audit: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false, short: 'h' },
     },
-    rules,
-    { report() {}, resolver: bothFamilies() },
-  )
-  const { httpUrl } = proxy
-  process.stdout.write(values.json ? `${JSON.stringify({ http: httpUrl })}\n` : `${httpUrl}\n`)
-  await new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve)
-    process.once('SIGTERM', resolve)
   })
+  return values as Options
+}
+
+async function serve(options: Options): Promise<number> {
+  const load = async () =>
+    merge(options, options.config === undefined ? undefined : await readConfigFile(options.config))
+  const config = await load()
+  if (!config.enabled) return fail(0, 'the network proxy is disabled (enabled = false); nothing was started')
+  const report = options.audit === undefined ? () => {} : auditWriter(options.audit, say)
+  const proxy = await NetworkProxy.start(
+    settingsOf(config, options),
+    { revision: 1, rules: rulesOf(config, options) },
+    { report },
+  )
+  for (const warning of [...config.warnings, ...proxy.warnings]) say(`warning: ${warning}`)
+  printAddresses(proxy, options.json)
+  const watcher = options.config === undefined ? undefined : follow(options.config, options, proxy)
+  await stopSignal()
+  watcher?.close()
   await proxy.close()
   return 0
 }
 
-function rulesOf(patterns: readonly string[], verdict: 'allow' | 'deny'): NetworkRule[] {
-  return patterns.map((pattern) => {
-    parseHostPattern(pattern, verdict)
-    return { id: `rul_${verdict}_${pattern}` as RuleId, pattern, verdict, scope: 'always' }
+/** The command line over the file; without a file the proxy is simply on. */
+function merge(options: Options, file: NetworkConfig | undefined): NetworkConfig {
+  const flags = parseNetworkConfig({
+    enabled: true,
+    enable_socks5: options.socks !== undefined,
+    ...(options.http === undefined ? {} : { proxy_url: options.http }),
+    ...(options.socks === undefined ? {} : { socks_url: options.socks }),
+    allow_upstream_proxy: false,
+  })
+  if (!file) return flags
+  return {
+    ...file,
+    http: options.http === undefined ? file.http : flags.http,
+    socks: options.socks === undefined ? file.socks : flags.socks,
+  }
+}
+
+function settingsOf(config: NetworkConfig, options: Options): ProxySettings {
+  return {
+    enabled: config.enabled,
+    http: config.http,
+    socks: config.socks,
+    socksUdp: config.socksUdp,
+    // A port that somebody typed is meant; one from a file is where to start looking.
+    portFallback: options.http === undefined && options.socks === undefined,
+    allowNonLoopback: config.allowNonLoopback,
+    allowUpstreamProxy: config.allowUpstreamProxy,
+    mode: config.mode,
+    allowLocalBinding: config.allowLocalBinding,
+    unknownHost: 'block',
+    limitedAllowsWebsocket: config.limitedAllowsWebsocket,
+    unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
+    askTimeoutMs: 120_000,
+  }
+}
+
+function rulesOf(config: NetworkConfig, options: Options): NetworkRule[] {
+  const typed = (verdict: 'allow' | 'deny'): NetworkRule[] =>
+    options[verdict].map((pattern) => ({
+      id: `rul_${verdict}_${pattern}` as RuleId,
+      pattern,
+      verdict,
+      scope: 'always',
+    }))
+  return [...typed('allow'), ...typed('deny'), ...rulesOfDomains(config.domains)]
+}
+
+function printAddresses({ httpUrl, socksUrl }: NetworkProxy, json: boolean): void {
+  const lines = [httpUrl, socksUrl].filter((url) => url !== undefined)
+  process.stdout.write(json ? `${JSON.stringify({ http: httpUrl, socks: socksUrl })}\n` : `${lines.join('\n')}\n`)
+}
+
+function follow(path: string, options: Options, proxy: NetworkProxy): ConfigWatcher {
+  return new ConfigWatcher(path, {
+    changed(file) {
+      const config = merge(options, file)
+      proxy.configure(settingsOf(config, options))
+      proxy.setRules(proxy.revision + 1, rulesOf(config, options))
+      say(`configuration reloaded, revision ${proxy.revision}`)
+    },
+    failed: (error) => say(`configuration not reloaded, the old one stays in force: ${error.message}`),
   })
 }
 
-function splitAddress(text: string): [host: string, port: number] {
-  const colon = text.lastIndexOf(':')
-  return [text.slice(0, colon), Number(text.slice(colon + 1))]
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGINT', () => resolve())
+    process.once('SIGTERM', () => resolve())
+  })
+}
+
+function say(line: string): void {
+  process.stderr.write(`gatehouse proxy: ${line}\n`)
+}
+
+function fail(exitCode: number, message: string): number {
+  say(message)
+  return exitCode
 }

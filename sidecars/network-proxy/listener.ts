@@ -1,6 +1,14 @@
 /** A listening socket of the proxy, and the choice of protocol by the first byte of each connection. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
+/** Ports tried when the wanted one is taken. */
+export interface PortRange {
+  first: number
+  last: number
+}
+export const HTTP_PORTS: PortRange = { first: 3128, last: 3159 }
+export const SOCKS_PORTS: PortRange = { first: 8081, last: 8112 }
+
 export interface ListenAt {
   host: string
   port: number
@@ -19,7 +27,8 @@ export class Listener {
 
   private constructor(
     private readonly server: Server,
-    readonly address: string,
+    /** The address it is bound to. */
+    readonly host: string,
     readonly port: number,
     private readonly accept: AcceptConnection,
   ) {}
@@ -71,6 +80,30 @@ export class Listener {
       setImmediate(resolve)
     })
   }
+}
+
+/**
+ * Listens at the wanted port, else in the range, else on any free port; a warning says what became of it.
+ * Rejects with errors other than a port that is taken or forbidden.
+ */
+export async function listenNear(
+  at: ListenAt,
+  range: PortRange,
+  accept: AcceptConnection,
+): Promise<{ listener: Listener; warning: string | undefined }> {
+  const ports = [at.port]
+  for (let port = range.first; port <= range.last; port++) if (port !== at.port) ports.push(port)
+  for (const port of at.port === 0 ? [0] : [...ports, 0]) {
+    try {
+      const listener = await Listener.open({ host: at.host, port }, accept)
+      if (port === at.port) return { listener, warning: undefined }
+      return { listener, warning: `port ${at.port} cannot be had, listening on ${listener.port} instead` }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if ((code !== 'EADDRINUSE' && code !== 'EACCES') || port === 0) throw error
+    }
+  }
+  throw new Error('unreachable: port 0 either listens or throws')
 }
 
 function onEarlyEnd(this: Socket): void {

@@ -15,6 +15,8 @@ export interface LiveConnection {
   end(refusal?: Refusal): void
   /** Called about once a second, for limits on waiting and idling. */
   tick(nowMs: number): void
+  /** Verdicts that were kept may be out of date. */
+  rulesChanged?(): void
 }
 
 const TICK_EVERY_MS = 1000
@@ -49,6 +51,7 @@ export class LiveConnections {
   /** After a change of rules or mode: what the policy now denies ends, approvals that still stand go on. */
   recheck(policy: Policy): void {
     for (const connection of this.connections) {
+      connection.rulesChanged?.()
       if (connection.destination === undefined) continue
       const ruling = policy.judge(connection.destination, connection.attribution.sessionId)
       if (ruling.verdict === 'deny' && ruling.refusal.reason !== 'not_allowed') connection.end(ruling.refusal)

@@ -3,25 +3,26 @@ import { networkInterfaces } from 'node:os'
 import type { NetworkRule } from '../protocol/host-channel.ts'
 import type { LeaseId } from '../protocol/ids.ts'
 import { Admission } from './admission.ts'
+import { clampToLoopback } from './config/listen-address.ts'
+import type { DialTimes } from './dial/dialer.ts'
+import { ParentProxies } from './dial/parent-proxy.ts'
 import { bothFamilies, type Resolver } from './dial/resolver.ts'
 import { childEnvironment } from './environment/child-environment.ts'
-import { ClientSession, type HttpServing } from './http/client-session.ts'
 import { UpstreamPool } from './http/upstream-pool.ts'
+import { Ingress } from './ingress.ts'
 import { LeaseRegistry, type Attribution, type Lease } from './leases.ts'
-import { Listener, type ListenAt } from './listener.ts'
+import { HTTP_PORTS, Listener, listenNear, SOCKS_PORTS, type ListenAt, type PortRange } from './listener.ts'
 import { LiveConnections } from './live-connections.ts'
-import { systemOwnAddresses } from './policy/address-guard.ts'
-import { bracketed } from './policy/canonical-host.ts'
+import { systemOwnAddresses, type OwnAddresses } from './policy/address-guard.ts'
+import { bracketed } from './policy/authority.ts'
 import { Decider, type AskHost } from './policy/decider.ts'
-import { Policy, type PolicySettings } from './policy/policy.ts'
+import { Policy } from './policy/policy.ts'
 import { ConnectionLog, type ReportFacts } from './records/connection-log.ts'
+import { selfTest, type Trial } from './self-test.ts'
+import { reachesUnixSockets, requireLive, type ProxySettings } from './settings.ts'
+import type { SocksServing } from './socks/socks-session.ts'
+import { UdpAssociation } from './socks/udp-association.ts'
 import { TunnelOpener } from './tunnel/tunnel-opener.ts'
-import type { Socket } from 'node:net'
-
-export interface ProxySettings extends PolicySettings {
-  http: ListenAt
-  askTimeoutMs: number
-}
 
 /** What the proxy is connected to; tests bring their own. */
 export interface ProxySurroundings {
@@ -30,6 +31,11 @@ export interface ProxySurroundings {
   report: ReportFacts
   resolver?: Resolver
   nowMs?: () => number
+  ownAddresses?: OwnAddresses
+  dialTimes?: DialTimes
+  lookupTimeoutMs?: number
+  /** Where HTTP_PROXY and its kin are read, when an upstream proxy is allowed. */
+  environment?: Record<string, string | undefined>
 }
 
 /** Time that requests in flight get when the proxy stops. */
@@ -37,15 +43,22 @@ const GRACE_MS = 1000
 
 export class NetworkProxy {
   readonly log: ConnectionLog
+  /** Things that do not work or are dangerous, one sentence each. */
+  readonly warnings: string[] = []
   private readonly policy: Policy
   private readonly decider: Decider | undefined
   private readonly leases = new LeaseRegistry()
   private readonly live: LiveConnections
   private readonly pool: UpstreamPool
-  private readonly serving: HttpServing
+  private readonly ingress: Ingress
+  private readonly socks: SocksServing
   private readonly listeners = new Set<Listener>()
   private readonly leaseListeners = new Map<LeaseId, Listener>()
   private httpListener: Listener | undefined
+  private socksListener: Listener | undefined
+  private readonly environment: Record<string, string | undefined>
+  private parents: ParentProxies | undefined
+  private rules: readonly NetworkRule[] = []
   private closed = false
 
   private constructor(
@@ -53,31 +66,50 @@ export class NetworkProxy {
     surroundings: ProxySurroundings,
   ) {
     const nowMs = surroundings.nowMs ?? Date.now
+    const isOwnListener = (address: string, port: number) => this.isOwnListener(address, port)
     this.log = new ConnectionLog({ report: surroundings.report, nowMs })
     this.live = new LiveConnections(nowMs)
     this.pool = new UpstreamPool(nowMs)
-    this.policy = new Policy(settings, systemOwnAddresses(nowMs))
+    this.policy = new Policy(settings, surroundings.ownAddresses ?? systemOwnAddresses(nowMs))
     this.decider = surroundings.askHost && new Decider(surroundings.askHost, { timeoutMs: settings.askTimeoutMs })
     const admission = new Admission({
       policy: this.policy,
       decider: this.decider,
       resolver: surroundings.resolver ?? bothFamilies(),
-      isOwnListener: (address, port) => this.isOwnListener(address, port),
+      isOwnListener,
+      ...(surroundings.dialTimes ? { dialTimes: surroundings.dialTimes } : {}),
+      ...(surroundings.lookupTimeoutMs === undefined ? {} : { lookupTimeoutMs: surroundings.lookupTimeoutMs }),
+      parents: () => this.parents,
     })
-    const tunnels = new TunnelOpener(admission, this.live, this.log)
-    this.serving = { admission, leases: this.leases, live: this.live, log: this.log, pool: this.pool, tunnels }
+    const { leases, live, log, pool } = this
+    const tunnels = new TunnelOpener(admission, live, log)
+    const udp = {
+      associate: (...[control, attribution, { port }]: Parameters<NonNullable<SocksServing['udp']>['associate']>) =>
+        new UdpAssociation(control, attribution, { admission, live, log }, port).start(),
+    }
+    this.socks = { admission, leases, live, log, tunnels, udp: settings.socksUdp ? udp : undefined }
+    this.ingress = new Ingress({
+      http: { admission, leases, live, log, pool, tunnels },
+      socks: () => (this.settings.socks ? this.socks : undefined),
+      leases,
+    })
+    this.environment = surroundings.environment ?? process.env
+    this.parents = this.readParents()
   }
 
-  /** Binds the listeners; the proxy serves from then on. Rejects with the operating system's error. */
+  /**
+   * Binds the listeners, tests itself, and serves from then on. A disabled proxy binds nothing.
+   * Rejects with the operating system's error, or InvalidRule.
+   */
   static async start(
     settings: ProxySettings,
-    rules: readonly NetworkRule[],
+    rules: { revision: number; rules: readonly NetworkRule[] },
     surroundings: ProxySurroundings,
   ): Promise<NetworkProxy> {
     const proxy = new NetworkProxy(settings, surroundings)
     try {
-      proxy.policy.setRules(0, rules)
-      if (settings.enabled) proxy.httpListener = await proxy.listen(settings.http, undefined)
+      proxy.setRules(rules.revision, rules.rules)
+      if (settings.enabled) await proxy.open()
       return proxy
     } catch (error) {
       await proxy.close(0)
@@ -85,26 +117,78 @@ export class NetworkProxy {
     }
   }
 
-  private async listen(at: ListenAt, attribution: Attribution | undefined): Promise<Listener> {
-    const listener = await Listener.open(at, (socket, first) => this.accept(socket, first, attribution))
+  private async open(): Promise<void> {
+    const { http, socks } = this.settings
+    this.httpListener = await this.bind('proxy_url', http, HTTP_PORTS)
+    if (socks) this.socksListener = await this.bind('socks_url', socks, SOCKS_PORTS)
+    // The listeners are known only now, and a parent that is one of them would be a loop.
+    this.parents = this.readParents()
+    if (reachesUnixSockets(this.settings) && process.platform !== 'darwin')
+      this.warnings.push(
+        'unix_sockets: unix sockets through the proxy only work on macOS; these entries do nothing here',
+      )
+    const problems = await selfTest({ at: this.httpListener, lend: (trial) => this.lend(trial) })
+    this.warnings.push(...problems)
+    this.log.forget()
+  }
+
+  private async bind(key: string, at: ListenAt, range: PortRange): Promise<Listener> {
+    const { allowNonLoopback, portFallback } = this.settings
+    const clamped = clampToLoopback(at, key, {
+      allowNonLoopback,
+      reachesUnixSockets: reachesUnixSockets(this.settings),
+    })
+    if (clamped.warning !== undefined) this.warnings.push(clamped.warning)
+    const accept = this.acceptFor(undefined)
+    if (!portFallback) return this.own(await Listener.open(clamped.at, accept))
+    const { listener, warning } = await listenNear(clamped.at, range, accept)
+    if (warning !== undefined) this.warnings.push(`${key}: ${warning}`)
+    return this.own(listener)
+  }
+
+  private acceptFor(attribution: Attribution | undefined): Parameters<typeof Listener.open>[1] {
+    return (socket, first) => {
+      if (this.closed) socket.destroy()
+      else this.ingress.accept(socket, first, attribution)
+    }
+  }
+
+  private own(listener: Listener): Listener {
     this.listeners.add(listener)
     return listener
   }
 
-  private accept(socket: Socket, first: Buffer, attribution: Attribution | undefined): void {
-    if (this.closed) return void socket.destroy()
-    new ClientSession(socket, this.serving, attribution).start(first)
+  /** Lends the self-test a session of its own; the function returned takes it back. */
+  private lend({ lease, rules }: Trial): () => void {
+    this.policy.setRules(this.policy.revision, [...this.rules, ...rules])
+    this.leases.grant(lease)
+    return () => {
+      this.leases.revoke(lease.leaseId)
+      this.policy.setRules(this.policy.revision, this.rules)
+    }
+  }
+
+  private readParents(): ParentProxies | undefined {
+    if (!this.settings.allowUpstreamProxy) return undefined
+    const parents = new ParentProxies(this.environment, (host, port) => this.isOwnListener(host, port))
+    if (this.httpListener) this.warnings.push(...parents.warnings)
+    return parents
   }
 
   private isOwnListener(address: string, port: number): boolean {
     for (const listener of this.listeners)
-      if (listener.port === port && (address === listener.address || isThisMachine(address))) return true
+      if (listener.port === port && (address === listener.host || isThisMachine(address))) return true
     return false
   }
 
   /** `http://127.0.0.1:PORT`; undefined while the proxy is disabled. */
   get httpUrl(): string | undefined {
-    return this.httpListener && urlOf(this.httpListener)
+    return this.httpListener && urlOf('http', this.httpListener)
+  }
+
+  /** `socks5h://127.0.0.1:PORT`; undefined when SOCKS is off. */
+  get socksUrl(): string | undefined {
+    return this.socksListener && urlOf('socks5h', this.socksListener)
   }
 
   get revision(): number {
@@ -117,14 +201,17 @@ export class NetworkProxy {
    */
   setRules(revision: number, rules: readonly NetworkRule[]): void {
     this.policy.setRules(revision, rules)
+    this.rules = rules
     this.live.recheck(this.policy)
   }
 
-  /** Applies the live part of new settings. */
+  /** Applies the live part of new settings. @throws FixedSetting and changes nothing */
   configure(settings: ProxySettings): void {
+    requireLive(this.settings, settings)
     this.settings = settings
     this.policy.configure(settings)
     this.decider?.configure(settings.askTimeoutMs)
+    this.parents = this.readParents()
     this.live.recheck(this.policy)
   }
 
@@ -135,11 +222,11 @@ export class NetworkProxy {
   async grantLease(lease: Lease): Promise<Record<string, string>> {
     this.leases.grant(lease)
     if (!this.httpListener) return {}
-    const listener = await this.listen({ host: this.httpListener.address, port: 0 }, lease)
+    const listener = this.own(await Listener.open({ host: this.httpListener.host, port: 0 }, this.acceptFor(lease)))
     this.leaseListeners.set(lease.leaseId, listener)
     return childEnvironment({
-      httpUrl: urlOf(listener),
-      socksUrl: undefined,
+      httpUrl: urlOf('http', listener),
+      socksUrl: this.settings.socks && urlOf('socks5h', listener),
       allowLocalBinding: this.settings.allowLocalBinding,
     })
   }
@@ -166,8 +253,8 @@ export class NetworkProxy {
   }
 }
 
-function urlOf({ address, port }: Listener): string {
-  return `http://${bracketed(address)}:${port}`
+function urlOf(scheme: string, { host, port }: Listener): string {
+  return `${scheme}://${bracketed(host)}:${port}`
 }
 
 function isThisMachine(address: string): boolean {

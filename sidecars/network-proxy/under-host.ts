@@ -13,16 +13,16 @@ import type { RpcPeer } from '../rpc/peer.ts'
 import type { HostContext, SidecarInstance } from '../rpc/sidecar.ts'
 import type { AskHost } from './policy/decider.ts'
 import { InvalidRule } from './policy/rule-table.ts'
-import { NetworkProxy, type ProxySettings } from './proxy.ts'
+import { NetworkProxy } from './proxy.ts'
 import type { ReportFacts } from './records/connection-log.ts'
+import { FixedSetting, type ProxySettings } from './settings.ts'
 
 /** Starts the proxy for a host. Rejects when its configuration or an address cannot be used. */
 export async function underHost({ host, params }: HostContext): Promise<SidecarInstance> {
   const config = readConfig(params.config)
   const proxy = await namingRules(() =>
-    NetworkProxy.start(settingsOf(config), config.rules, { askHost: askVia(host), report: reportTo(host) }),
+    NetworkProxy.start(settingsOf(config), config, { askHost: askVia(host), report: reportTo(host) }),
   )
-  if (config.revision > 0) proxy.setRules(config.revision, config.rules)
 
   host.onRequest('rules/set', rulesSet, ({ revision, rules }) =>
     namingRules(() => {
@@ -45,14 +45,24 @@ export async function underHost({ host, params }: HostContext): Promise<SidecarI
 
   const endpoints: Record<string, string> = {}
   if (proxy.httpUrl !== undefined) endpoints.http = proxy.httpUrl
+  if (proxy.socksUrl !== undefined) endpoints.socks = proxy.socksUrl
   return {
     endpoints,
-    warnings: [],
-    configure(next) {
-      proxy.configure(settingsOf(readConfig(next)))
-      return Promise.resolve()
-    },
+    warnings: proxy.warnings,
+    configure: (next) => configure(proxy, next),
     shutdown: (deadlineMs) => proxy.close(Math.min(1000, deadlineMs / 2)),
+  }
+}
+
+/** Rules come by `rules/set`; this is everything else. */
+function configure(proxy: NetworkProxy, next: unknown): Promise<void> {
+  try {
+    proxy.configure(settingsOf(readConfig(next)))
+    return Promise.resolve()
+  } catch (error) {
+    return Promise.reject(
+      error instanceof FixedSetting ? new RpcError('invalidParams', error.message, { field: error.key }) : error,
+    )
   }
 }
 
@@ -67,12 +77,18 @@ function readConfig(config: unknown): NetworkProxyConfig {
 
 function settingsOf(config: NetworkProxyConfig): ProxySettings {
   return {
-    enabled: true,
+    enabled: config.enabled,
     http: config.http,
+    socks: config.socks,
+    socksUdp: config.socksUdp,
+    portFallback: true,
+    allowNonLoopback: config.allowNonLoopback,
+    allowUpstreamProxy: config.allowUpstreamProxy,
     mode: config.mode,
     allowLocalBinding: config.allowLocalBinding,
     unknownHost: config.unknownHost,
-    limitedAllowsWebsocket: false,
+    limitedAllowsWebsocket: config.limitedAllowsWebsocket,
+    unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
     askTimeoutMs: config.askTimeoutMs,
   }
 }

@@ -1,4 +1,6 @@
 /** From judged addresses to a connection: every address is a literal, so nothing is looked up here. */
+import type { ClientPresence } from '../client-presence.ts'
+import { formatAuthority } from '../policy/authority.ts'
 import { TcpUpstream } from './tcp-upstream.ts'
 
 /** No connection; `code` is the operating system's, or ETIMEDOUT. `message` names the hop that failed. */
@@ -34,17 +36,17 @@ export function describeFailure(hop: string, code: string): string {
 }
 
 /**
- * Connects to the first address that answers. Attempts start one after the other, each with a head
- * start; the losers are destroyed. `signal` abandons everything.
+ * Connects to the first address that answers (with port 0: to the unix socket at that path). Attempts start one after the other, each with a head
+ * start; the losers are destroyed. A client that leaves ends all of them.
  * @throws DialFailed with the last failure
  */
 export function dial(
   addresses: readonly string[],
   port: number,
-  signal: AbortSignal,
+  presence: ClientPresence,
   times: DialTimes = DEFAULT_DIAL_TIMES,
 ): Promise<TcpUpstream> {
-  return new Promise((resolve, reject) => new Attempts(addresses, port, signal, times, resolve, reject).start())
+  return new Promise((resolve, reject) => new Attempts(addresses, port, presence, times, resolve, reject).start())
 }
 
 class Attempts {
@@ -58,19 +60,18 @@ class Attempts {
   constructor(
     private readonly addresses: readonly string[],
     private readonly port: number,
-    private readonly signal: AbortSignal,
+    private readonly presence: ClientPresence,
     private readonly times: DialTimes,
     private readonly resolve: (upstream: TcpUpstream) => void,
     private readonly reject: (error: DialFailed) => void,
   ) {}
 
   start(): void {
-    if (this.signal.aborted) return this.settle(undefined)
-    this.signal.addEventListener('abort', this.onAbort, { once: true })
-    this.attempt()
+    this.presence.onLeave(this.onLeave)
+    if (!this.settled) this.attempt()
   }
 
-  private readonly onAbort = (): void => this.settle(undefined)
+  private readonly onLeave = (): void => this.settle(undefined)
 
   private attempt(): void {
     clearTimeout(this.timer)
@@ -99,15 +100,19 @@ class Attempts {
     clearTimeout(limit)
     this.open.delete(upstream)
     upstream.destroy()
-    this.failure = new DialFailed(code, describeFailure(`${upstream.address}:${this.port}`, code))
+    this.failure = new DialFailed(code, describeFailure(this.hop(upstream.address), code))
     this.attempt()
+  }
+
+  private hop(address: string): string {
+    return this.port === 0 ? address : formatAuthority(address, this.port)
   }
 
   private settle(winner: TcpUpstream | undefined): void {
     if (this.settled) return
     this.settled = true
     clearTimeout(this.timer)
-    this.signal.removeEventListener('abort', this.onAbort)
+    this.presence.off(this.onLeave)
     for (const [upstream, limit] of this.open) {
       clearTimeout(limit)
       upstream.sink = undefined

@@ -1,6 +1,7 @@
 /** Names to addresses. The result is what gets dialled: nothing resolves a second time. */
 import { lookup as systemLookup } from 'node:dns/promises'
-import { canonicalHost } from '../policy/canonical-host.ts'
+import { canonicalHost, isIpLiteral } from '../../protocol/host-pattern.ts'
+import { isLocalhostName } from '../policy/address-guard.ts'
 
 /** Resolves a canonical name to canonical addresses, preferred first. Rejects, or gives none, on failure. */
 export type Resolver = (host: string) => Promise<string[]>
@@ -25,6 +26,12 @@ export function bothFamilies(lookup: FamilyLookup = systemFamilyLookup): Resolve
     if (addresses.length === 0 && ipv4.status === 'rejected') throw ipv4.reason
     return addresses.map(canonicalHost)
   }
+}
+
+/** Addresses that no name server is asked for: literals, and the names of this machine (RFC 6761). */
+export function addressesWithoutLookup(host: string): string[] | undefined {
+  if (isIpLiteral(host)) return [host]
+  return isLocalhostName(host) ? ['127.0.0.1', '::1'] : undefined
 }
 
 /** The name did not resolve; `message` is a sentence part. */

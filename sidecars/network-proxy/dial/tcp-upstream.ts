@@ -1,5 +1,5 @@
 /**
- * A TCP connection read through reusable buffers: the stock stream allocates 64 KiB for every read,
+ * A TCP or unix socket connection read through reusable buffers: the stock stream allocates 64 KiB for every read,
  * which is most of what a forwarder in Node pays.
  */
 import { connect, type Socket } from 'node:net'
@@ -23,13 +23,14 @@ export class TcpUpstream extends UpstreamConnection {
   private paused = false
   private reading = false
 
-  /** Starts connecting; `connect` or `close` follows on `socket`. */
+  /**
+   * Starts connecting; `connect` or `close` follows on `socket`. With port 0 the address is the path of a
+   * unix socket.
+   */
   constructor(address: string, port: number) {
     super(address, port)
     this.socket = connect({
-      host: address,
-      port,
-      noDelay: true,
+      ...(port === 0 ? { path: address } : { host: address, port, noDelay: true }),
       allowHalfOpen: true,
       onread: { buffer: this.nextBuffer, callback: this.onRead },
     })

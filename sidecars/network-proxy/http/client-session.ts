@@ -3,13 +3,16 @@
  * after the other, each on its own, however many the client sends at once.
  */
 import type { Socket } from 'node:net'
-import type { Admission, Attempt } from '../admission.ts'
+import type { Admission, Attempt, Connected } from '../admission.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
+import type { ParentRoute } from '../dial/parent-proxy.ts'
+import { ClientPresence } from '../client-presence.ts'
 import { basicUser, UNATTRIBUTED, type Attribution, type LeaseRegistry } from '../leases.ts'
 import type { LiveConnection, LiveConnections } from '../live-connections.ts'
 import type { Ruling } from '../policy/policy.ts'
 import { connectRefusal, httpRefusal, type Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
+import { UNIX_SOCKET_HEADER, UNIX_SOCKET_HOST } from '../policy/unix-socket.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
 import type { TunnelClient, TunnelOpener } from '../tunnel/tunnel-opener.ts'
@@ -17,6 +20,7 @@ import { BodyReader } from './body-reader.ts'
 import { errorResponse } from './error-response.ts'
 import { Exchange, type ExchangeOwner } from './exchange.ts'
 import { MalformedHttp, MAX_HEAD_BYTES } from './fields.ts'
+import type { RequestForm } from './forwarded-head.ts'
 import { parseRequestHead, type RequestHead } from './request-head.ts'
 import { connectTarget, requestTarget, type RequestTarget } from './request-target.ts'
 import { poolKey, type UpstreamPool } from './upstream-pool.ts'
@@ -60,6 +64,10 @@ interface Request {
   destination: Destination
   /** The destination is a literal that a rule names. */
   exempt: boolean
+  /** Set when the request goes to a parent proxy instead. */
+  parent: ParentRoute | undefined
+  /** Undefined when the connection serves this request only. */
+  poolKey: string | undefined
 }
 
 export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClient {
@@ -72,7 +80,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   private exchange: Exchange | undefined
   private discard: BodyReader | undefined
   private record: ConnectionRecord | undefined
-  private abort: AbortController | undefined
+  private presence: ClientPresence | undefined
   private clientEnded = false
   private pumping = false
   /** Since when the session waits for the client. */
@@ -162,13 +170,16 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     this.attribution =
       this.listenerAttribution ?? this.serving.leases.attribution(basicUser(head.fields.get('proxy-authorization')))
     if (head.method === 'CONNECT') return this.beginTunnel(head)
+    if (head.fields.has(UNIX_SOCKET_HEADER)) return this.beginUnixSocket(head)
     const target = requestTarget(head)
     if (head.isWebSocketUpgrade && head.framing.kind !== 'none') throw new MalformedHttp('a body in an upgrade request')
     const protocol = target.tls ? 'https' : head.isWebSocketUpgrade ? 'websocket' : 'http'
     const destination: Destination = { host: target.host, port: target.port, protocol, method: head.method }
     const ruling = this.serving.admission.judge(destination, this.attribution)
     if (ruling.verdict === 'deny') return this.block(head, destination, ruling.refusal)
-    const request: Request = { head, target, destination, exempt: false }
+    const parent = this.serving.admission.parentFor(destination)
+    const key = head.isWebSocketUpgrade ? undefined : poolKey(target, parent)
+    const request: Request = { head, target, destination, exempt: false, parent, poolKey: key }
     this.request = request
     if (ruling.verdict === 'ask') return void this.ask(request, ruling)
     request.exempt = ruling.exempt
@@ -201,9 +212,9 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   }
 
   private attempt(destination: Destination): Attempt {
-    this.abort = new AbortController()
+    this.presence = new ClientPresence()
     const record = this.record ?? this.newRecord(destination)
-    return { destination, attribution: this.attribution, record, signal: this.abort.signal }
+    return { destination, attribution: this.attribution, record, presence: this.presence }
   }
 
   private async ask(request: Request, ruling: Ruling): Promise<void> {
@@ -211,7 +222,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     this.newRecord(request.destination)
     const attempt = this.attempt(request.destination)
     const admitted = await this.serving.admission.admit(attempt, ruling)
-    if (attempt.signal.aborted) return attempt.record.closed(this.serving.log.nowMs())
+    if (attempt.presence.left) return attempt.record.closed(this.serving.log.nowMs())
     if (!admitted.allowed) {
       attempt.record.blocked(admitted.refusal, this.serving.log.nowMs())
       return this.answerRefusal(request.head, request.destination, admitted.refusal)
@@ -221,10 +232,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   }
 
   private forward(request: Request): void {
-    const { head, target } = request
-    const upstream = head.isWebSocketUpgrade
-      ? undefined
-      : this.serving.pool.take(poolKey(target), this, isReplayable(head))
+    const upstream = request.poolKey && this.serving.pool.take(request.poolKey, this, isReplayable(request.head))
     if (upstream) this.runExchange(request, upstream, true)
     else void this.dialAndRun(request)
   }
@@ -232,7 +240,15 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   private async dialAndRun(request: Request): Promise<void> {
     this.state = 'held'
     const attempt = this.attempt(request.destination)
-    const connected = await this.serving.admission.connect(attempt, request.exempt, request.target.tls)
+    const connected = await this.serving.admission.connect(attempt, {
+      exempt: request.exempt,
+      tls: request.target.tls,
+      plainParent: request.parent,
+    })
+    this.connected(request, attempt, connected)
+  }
+
+  private connected(request: Request, attempt: Attempt, connected: Connected): void {
     const nowMs = this.serving.log.nowMs()
     switch (connected.kind) {
       case 'connected':
@@ -253,7 +269,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     const { socket: client } = this
     const record = this.record ?? this.newRecord(request.destination)
     this.state = 'exchange'
-    this.exchange = new Exchange({ head, target, upstream, record, client, form: {}, reused }, this)
+    this.exchange = new Exchange({ head, target, upstream, record, client, form: formFor(request), reused }, this)
     this.exchange.sendHead()
     if (this.exchange.requestComplete) return
     const { ahead } = this
@@ -273,8 +289,9 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   }
 
   exchangeDone(exchange: Exchange, outcome: { keepAlive: boolean; upstreamReusable: boolean }): void {
-    if (outcome.upstreamReusable && this.request)
-      this.serving.pool.put(poolKey(this.request.target), exchange.upstream, this)
+    const key = this.request?.poolKey
+    if (!outcome.upstreamReusable || key === undefined) exchange.upstream.destroy()
+    else this.serving.pool.put(key, exchange.upstream, this)
     this.requestOver()
     if (outcome.keepAlive) this.toNextRequest()
     else this.linger()
@@ -316,9 +333,40 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
       return this.refuse(ruling.refusal)
     }
     this.state = 'held'
-    this.request = { head, target: { host, port, tls: false, path: '' }, destination, exempt: false }
+    this.request = {
+      head,
+      target: { host, port, tls: false, path: '' },
+      destination,
+      exempt: false,
+      parent: undefined,
+      poolKey: undefined,
+    }
     this.newRecord(destination)
     void this.serving.tunnels.open(this, this.attempt(destination), ruling)
+  }
+
+  private beginUnixSocket(head: RequestHead): void {
+    const path = head.fields.get(UNIX_SOCKET_HEADER) ?? ''
+    if (head.fields.count(UNIX_SOCKET_HEADER) > 1 || /[^\x20-\x7e]/.test(path))
+      throw new MalformedHttp('a socket path that is not ASCII, or two of them')
+    head.fields.remove(UNIX_SOCKET_HEADER)
+    const target = requestTarget(head)
+    const destination: Destination = { host: UNIX_SOCKET_HOST, port: 0, protocol: 'http', method: head.method }
+    this.request = { head, target, destination, exempt: true, parent: undefined, poolKey: undefined }
+    void this.openUnixSocket(this.request, path)
+  }
+
+  private async openUnixSocket(request: Request, path: string): Promise<void> {
+    this.state = 'held'
+    this.newRecord(request.destination)
+    const attempt = this.attempt(request.destination)
+    const refusal = await this.serving.admission.judgeUnixSocket(path, request.head.method)
+    if (attempt.presence.left) return
+    if (refusal) {
+      attempt.record.blocked(refusal, this.serving.log.nowMs())
+      return this.answerRefusal(request.head, request.destination, refusal)
+    }
+    this.connected(request, attempt, await this.serving.admission.connectUnixSocket(attempt, path))
   }
 
   accept(): Buffer | undefined {
@@ -385,7 +433,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   private requestOver(): void {
     this.request = undefined
     this.exchange = undefined
-    this.abort = undefined
+    this.presence = undefined
   }
 
   private toNextRequest(): void {
@@ -430,9 +478,9 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
 
   end(refusal?: Refusal): void {
     if (this.state === 'ended') return
-    const { exchange, record, abort } = this
+    const { exchange, record, presence } = this
     this.detach()
-    abort?.abort()
+    presence?.leave()
     exchange?.abort()
     if (refusal) record?.blocked(refusal, this.serving.log.nowMs())
     record?.closed(this.serving.log.nowMs())
@@ -460,6 +508,10 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
       else if (waitedMs > IDLE_LIMIT_MS) this.end()
     }
   }
+}
+
+function formFor({ parent }: Request): RequestForm {
+  return parent ? { parent: { proxyAuthorization: parent.authorization } } : {}
 }
 
 /** Sending it twice does what sending it once does, and there is no body that is already gone. */

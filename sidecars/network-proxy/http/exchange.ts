@@ -210,7 +210,6 @@ export class Exchange implements UpstreamSink {
   private complete(clean: boolean): void {
     const upstreamReusable = clean && this.response!.keepAlive && this.requestBody.done
     if (!this.finish()) return
-    if (!upstreamReusable) this.upstream.destroy()
     this.owner.exchangeDone(this, { keepAlive: this.keepAlive, upstreamReusable })
   }
 

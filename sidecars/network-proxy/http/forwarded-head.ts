@@ -1,5 +1,5 @@
 /** Heads as they leave the proxy: hop-by-hop fields gone, framing said once, everything else as it came. */
-import { formatAuthority, bracketed } from '../policy/canonical-host.ts'
+import { formatAuthority, bracketed } from '../policy/authority.ts'
 import { isHopByHop } from './fields.ts'
 import type { RequestHead } from './request-head.ts'
 import type { RequestTarget } from './request-target.ts'

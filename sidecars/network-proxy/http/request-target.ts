@@ -1,5 +1,6 @@
 /** Where a request wants to go: its target and its Host field, which must agree. */
-import { InvalidHost, parseAuthority, type Authority } from '../policy/canonical-host.ts'
+import { InvalidHost } from '../../protocol/host-pattern.ts'
+import { parseAuthority, type Authority } from '../policy/authority.ts'
 import { MalformedHttp } from './fields.ts'
 import type { RequestHead } from './request-head.ts'
 
@@ -81,6 +82,6 @@ function readAuthority(text: string, what: string): Authority {
     return parseAuthority(text)
   } catch (error) {
     if (!(error instanceof InvalidHost)) throw error
-    throw new MalformedHttp(text === '' ? `missing host in ${what}` : `${what} ${error.message}`)
+    throw new MalformedHttp(text === '' ? `missing host in ${what}` : `no usable host in ${what}`)
   }
 }

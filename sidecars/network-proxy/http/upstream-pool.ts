@@ -9,8 +9,11 @@ const IDLE_LIMIT_MS = 4000
 const SWEEP_EVERY_MS = 1000
 
 /** What requests must share to share connections. */
-export function poolKey({ host, port, tls }: { host: string; port: number; tls: boolean }): string {
-  return `${tls ? 'https' : 'http'}:${host}:${port}`
+export function poolKey(
+  { host, port, tls }: { host: string; port: number; tls: boolean },
+  parent: { host: string; port: number } | undefined,
+): string {
+  return parent ? `parent:${parent.host}:${parent.port}` : `${tls ? 'https' : 'http'}:${host}:${port}`
 }
 
 interface Idle {

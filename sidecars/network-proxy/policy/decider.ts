@@ -4,6 +4,7 @@ import type { ApprovalsAnswer } from '../../protocol/host-channel.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { canonicalSubject, type ConnectionSubject } from '../../protocol/subject.ts'
 import { errorCodeOf, type ErrorCode } from '../../protocol/errors.ts'
+import type { ClientPresence } from '../client-presence.ts'
 import type { Attribution } from '../leases.ts'
 import type { Refusal } from './refusal.ts'
 import type { Destination } from './rule-table.ts'
@@ -47,8 +48,8 @@ export class Decider {
     this.timeoutMs = timeoutMs
   }
 
-  /** `signal` fires when the client has gone; the question is then withdrawn. */
-  async ask(destination: Destination, attribution: Attribution, signal: AbortSignal): Promise<Answer> {
+  /** When the client leaves, the question is withdrawn. */
+  async ask(destination: Destination, attribution: Attribution, presence: ClientPresence): Promise<Answer> {
     const key = `${attribution.sessionId ?? ''} ${destination.host} ${destination.port}`
     const waiting = this.pending.get(key) ?? 0
     if (waiting === 0 && this.pending.size >= (this.options.maxPendingKeys ?? 32))
@@ -57,13 +58,13 @@ export class Decider {
     const expiry = new AbortController()
     const withdraw = () => expiry.abort()
     const timer = setTimeout(withdraw, this.timeoutMs)
-    signal.addEventListener('abort', withdraw, { once: true })
+    presence.onLeave(withdraw)
     try {
-      if (signal.aborted) return refuse('policy_denied', 'the client left')
-      return await this.question(destination, attribution, expiry.signal, signal)
+      if (presence.left) return refuse('policy_denied', 'the client left')
+      return await this.question(destination, attribution, expiry.signal, presence)
     } finally {
       clearTimeout(timer)
-      signal.removeEventListener('abort', withdraw)
+      presence.off(withdraw)
       const left = (this.pending.get(key) ?? 1) - 1
       if (left === 0) this.pending.delete(key)
       else this.pending.set(key, left)
@@ -74,7 +75,7 @@ export class Decider {
     destination: Destination,
     attribution: Attribution,
     expiry: AbortSignal,
-    client: AbortSignal,
+    client: ClientPresence,
   ): Promise<Answer> {
     const subject: ConnectionSubject = { kind: 'connection', ...destination }
     const sessionId = attribution.sessionId ?? UNKNOWN_SESSION
@@ -90,8 +91,8 @@ export class Decider {
         return refuse('policy_denied', 'the approval was for something else than this connection')
       return { verdict: 'allow', requestId, ruleId: decision.ruleId }
     } catch (error) {
-      if (expiry.aborted && !client.aborted) return refuse('approval_timeout')
-      if (client.aborted) return refuse('policy_denied', 'the client left')
+      if (expiry.aborted && !client.left) return refuse('approval_timeout')
+      if (client.left) return refuse('policy_denied', 'the client left')
       return codeOf(error) === 'timedOut' ? refuse('approval_timeout') : refuse('policy_denied', 'nobody can be asked')
     }
   }

@@ -4,11 +4,12 @@
  * local guard > allow rule > approval > ask or refuse.
  */
 import type { NetworkRule } from '../../protocol/host-channel.ts'
+import { isIpLiteral } from '../../protocol/host-pattern.ts'
 import type { RuleId, SessionId } from '../../protocol/ids.ts'
 import { classifyAddress, isLocalhostName, type AddressClass, type OwnAddresses } from './address-guard.ts'
-import { isAddress } from './canonical-host.ts'
 import type { Refusal, RefusalReason, RefusalSource } from './refusal.ts'
 import { RuleTable, type Destination } from './rule-table.ts'
+import { judgeUnixSocket, UNIX_SOCKET_HOST, type UnixSocketSettings } from './unix-socket.ts'
 
 export interface PolicySettings {
   enabled: boolean
@@ -18,8 +19,10 @@ export interface PolicySettings {
   unknownHost: 'ask' | 'block'
   /** Limited mode only: whether a WebSocket, whose frames are writes, may be opened. */
   limitedAllowsWebsocket: boolean
+  unixSockets: UnixSocketSettings
 }
 
+export type Denial = { verdict: 'deny'; refusal: Refusal }
 export type Ruling =
   | {
       verdict: 'allow'
@@ -27,7 +30,7 @@ export type Ruling =
       /** A rule names this very literal, so the address guard does not apply to it. */
       exempt: boolean
     }
-  | { verdict: 'deny'; refusal: Refusal }
+  | Denial
   | { verdict: 'ask' }
 
 const READ_ONLY_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -68,7 +71,7 @@ export class Policy {
 
   /** Judges without any lookup. `approved`: the owner already said yes to this very request. */
   judge(destination: Destination, sessionId: SessionId | undefined, approved = false): Ruling {
-    if (approved || isAddress(destination.host)) return this.compute(destination, sessionId, approved)
+    if (approved || isIpLiteral(destination.host)) return this.compute(destination, sessionId, approved)
     const method = this.settings.mode === 'limited' ? destination.method : ''
     const key = `${destination.host} ${destination.port} ${destination.protocol} ${method} ${sessionId ?? ''}`
     let ruling = this.rulings.get(key)
@@ -96,8 +99,14 @@ export class Policy {
     return this.settings.unknownHost === 'ask' ? { verdict: 'ask' } : deny('not_allowed', 'baseline_policy')
   }
 
+  /** Judges a request to a local unix socket. */
+  async judgeUnixSocket(path: string, method: string): Promise<Refusal | undefined> {
+    const blocked = this.modeRefusal({ host: UNIX_SOCKET_HOST, port: 0, protocol: 'http', method })
+    return blocked?.refusal ?? judgeUnixSocket(path, this.settings.unixSockets)
+  }
+
   /** The cheap guard that comes before anybody is asked. */
-  private modeRefusal({ protocol, method, port }: Destination): Ruling | undefined {
+  private modeRefusal({ protocol, method, port }: Destination): Denial | undefined {
     if (this.settings.mode === 'full') return undefined
     const refused = deny('method_not_allowed', 'mode_guard')
     switch (protocol) {
@@ -116,7 +125,7 @@ export class Policy {
 
   private literalClass(host: string): AddressClass {
     if (isLocalhostName(host)) return 'loopback'
-    return isAddress(host) ? classifyAddress(host, this.ownAddresses) : 'public'
+    return isIpLiteral(host) ? classifyAddress(host, this.ownAddresses) : 'public'
   }
 
   private guards(kind: AddressClass): boolean {
@@ -141,6 +150,6 @@ export class Policy {
   }
 }
 
-function deny(reason: RefusalReason, source: RefusalSource, more: Partial<Refusal> = {}): Ruling & { verdict: 'deny' } {
+function deny(reason: RefusalReason, source: RefusalSource, more: Partial<Refusal> = {}): Denial {
   return { verdict: 'deny', refusal: { reason, source, ...more } }
 }

@@ -2,7 +2,7 @@
 import type { NetworkRule } from '../../protocol/host-channel.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import type { NetworkProtocol } from '../../protocol/subject.ts'
-import { parseHostPattern, patternNames, withoutZone, type HostPattern } from './host-pattern.ts'
+import { InvalidPattern, parseRulePattern, patternNames, type RulePattern } from './rule-pattern.ts'
 
 /** What a rule is compared with. `host` is canonical. */
 export interface Destination {
@@ -14,7 +14,7 @@ export interface Destination {
 
 export interface CompiledRule {
   rule: NetworkRule
-  pattern: HostPattern
+  pattern: RulePattern
 }
 
 export interface RuleMatch {
@@ -52,19 +52,17 @@ export class RuleTable {
   }
 
   private add(index: number, rule: NetworkRule): void {
-    let pattern: HostPattern
+    let pattern: RulePattern
     try {
-      pattern = parseHostPattern(
-        rule.pattern,
-        rule.verdict === 'deny' && rule.port !== undefined ? 'allow' : rule.verdict,
-      )
+      pattern = parseRulePattern(rule.pattern, rule.verdict, rule.port)
     } catch (error) {
-      throw new InvalidRule(index, (error as Error).message)
+      if (error instanceof InvalidPattern) throw new InvalidRule(index, error.message)
+      throw error
     }
     const compiled = { rule, pattern }
     if (pattern.kind === 'exact') append(this.exact, pattern.host, compiled)
-    else if (pattern.kind === 'below' || pattern.kind === 'apex') append(this.suffix, pattern.host, compiled)
-    else if (pattern.kind === 'wildcard') this.wildcard.push(compiled)
+    else if (pattern.kind === 'below' || pattern.kind === 'within') append(this.suffix, pattern.host, compiled)
+    else if (pattern.kind === 'glob') this.wildcard.push(compiled)
     else this.any.push(compiled)
   }
 
@@ -72,7 +70,8 @@ export class RuleTable {
   match(destination: Destination, sessionId: SessionId | undefined): RuleMatch {
     const match: RuleMatch = { deny: undefined, allow: undefined, allowsExactly: false }
     for (const { rule, pattern } of this.candidates(destination.host)) {
-      if (!patternNames(pattern, destination.host) || !applies(rule, pattern, destination, sessionId)) continue
+      if (!patternNames(pattern, destination.host, rule.verdict) || !applies(rule, pattern, destination, sessionId))
+        continue
       if (rule.verdict === 'deny') match.deny ??= rule
       else {
         match.allow ??= rule
@@ -85,8 +84,8 @@ export class RuleTable {
   /** Most specific first, so that the first match is the one to show. */
   private *candidates(host: string): Generator<CompiledRule> {
     yield* this.exact.get(host) ?? []
-    const unscoped = withoutZone(host)
-    if (unscoped !== host) yield* this.exact.get(unscoped) ?? []
+    const zoneAt = host.indexOf('%')
+    if (zoneAt >= 0) yield* this.exact.get(host.slice(0, zoneAt)) ?? []
     for (let at = 0; at >= 0 && this.suffix.size > 0; at = nextLabel(host, at))
       yield* this.suffix.get(host.slice(at)) ?? []
     yield* this.wildcard
@@ -107,12 +106,11 @@ function append(map: Map<string, CompiledRule[]>, key: string, rule: CompiledRul
 
 function applies(
   rule: NetworkRule,
-  pattern: HostPattern,
+  pattern: RulePattern,
   destination: Destination,
   sessionId: SessionId | undefined,
 ): boolean {
-  const port = rule.port ?? pattern.port
-  if (port !== undefined && port !== destination.port) return false
+  if (pattern.port !== undefined && pattern.port !== destination.port) return false
   if (rule.scope === 'session' && (rule.sessionId === undefined || rule.sessionId !== sessionId)) return false
   return rule.protocol === undefined || coversProtocol(rule.protocol, destination.protocol)
 }

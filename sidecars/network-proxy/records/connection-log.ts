@@ -133,6 +133,13 @@ export class ConnectionLog implements RecordListener {
     return batch
   }
 
+  /** Drops everything that was seen so far, as if it had not happened. */
+  forget(): void {
+    this.unreported.clear()
+    this.blocks.drain()
+    this.blocks.total = 0
+  }
+
   /** Reports what is left and stops. */
   async close(): Promise<void> {
     clearInterval(this.countTimer)

@@ -2,7 +2,7 @@
  * Holds the first bytes of an opaque tunnel back until the TLS server name in them is known to be
  * allowed: a tunnel to an allowed host must not reach another one behind the same address.
  */
-import { canonicalHost, InvalidHost } from '../policy/canonical-host.ts'
+import { canonicalHost, InvalidHost } from '../../protocol/host-pattern.ts'
 import { readClientHello } from './client-hello.ts'
 
 export type PeekResult =

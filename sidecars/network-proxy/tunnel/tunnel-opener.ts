@@ -1,6 +1,7 @@
 /** From a request for a tunnel (CONNECT or SOCKS) to a running one, or to a refusal on the client's wire. */
 import type { Socket } from 'node:net'
 import type { Admission, Attempt } from '../admission.ts'
+import type { Opened } from '../dial/route.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
 import type { LiveConnections } from '../live-connections.ts'
 import type { Ruling } from '../policy/policy.ts'
@@ -47,9 +48,9 @@ export class TunnelOpener {
   ) {}
 
   async open(client: TunnelClient, attempt: Attempt, ruling: Ruling): Promise<void> {
-    const { record, signal } = attempt
+    const { record, presence } = attempt
     const admitted = await this.admission.admit(attempt, ruling)
-    if (signal.aborted) return record.closed(this.log.nowMs())
+    if (presence.left) return record.closed(this.log.nowMs())
     if (!admitted.allowed) return this.refuse(client, attempt, admitted.refusal)
     if (this.live.size >= MAX_TUNNELS)
       return this.refuse(client, attempt, { reason: 'too_many_tunnels', source: 'proxy_state' })
@@ -60,7 +61,7 @@ export class TunnelOpener {
       })
     if (this.admission.needsInspection(attempt))
       return this.refuse(client, attempt, { reason: 'mitm_required', source: 'mode_guard' })
-    const connected = await this.admission.connect(attempt, admitted.exempt)
+    const connected = await this.admission.connect(attempt, { exempt: admitted.exempt })
     switch (connected.kind) {
       case 'abandoned':
         return record.closed(this.log.nowMs())
@@ -70,7 +71,7 @@ export class TunnelOpener {
         record.failed(connected.message, this.log.nowMs())
         return client.fail(connected.code, connected.message)
       case 'connected':
-        return this.relay(client, attempt, connected.upstream)
+        return this.relay(client, attempt, connected)
     }
   }
 
@@ -79,8 +80,9 @@ export class TunnelOpener {
     client.refuse(refusal)
   }
 
-  private relay(client: TunnelClient, attempt: Attempt, upstream: UpstreamConnection): void {
+  private relay(client: TunnelClient, attempt: Attempt, opened: Opened): void {
     const { destination, attribution, record } = attempt
+    const { upstream } = opened
     const guard = new ServerNameGuard(
       destination.host,
       (host) => this.admission.judge({ ...destination, host }, attribution).verdict === 'allow',
@@ -88,6 +90,7 @@ export class TunnelOpener {
     const { localAddress, localPort } = upstream.socket
     const bound = { address: localAddress ?? '0.0.0.0', port: localPort ?? 0 }
     const early = client.accept(bound)
+    if (opened.early) client.socket.write(opened.early)
     const { live, log } = this
     new Tunnel({ client: client.socket, upstream, destination, attribution, record, guard, live, log }).start(early)
   }
@@ -96,7 +99,7 @@ export class TunnelOpener {
   relayUpgraded(
     client: Socket,
     upstream: UpstreamConnection,
-    attempt: Omit<Attempt, 'signal'>,
+    attempt: Omit<Attempt, 'presence'>,
     early: Buffer | undefined,
   ): void {
     const { live, log } = this
