@@ -8,8 +8,11 @@ export interface RelayOptions {
   agent: { input: Readable; output: Writable; cwd: string; pid: number }
   /** The host that runs now, or null. */
   findHost: () => Promise<AttachPoint | null>
-  /** Starts a host and waits until it can be attached to. Rejects with why there is none, for people. */
-  startHost: () => Promise<AttachPoint>
+  /**
+   * Starts a host and waits until it can be attached to. Rejects with why there is none, for people;
+   * `signal` fires when nobody waits any more.
+   */
+  startHost: (signal: AbortSignal) => Promise<AttachPoint>
   /** One sentence for the owner, on stderr. */
   log: (message: string) => void
   /** How long a host that went away in mid-session is waited for. Default 8 s. */
@@ -40,7 +43,7 @@ export class Relay {
   private waitingLength = 0
   private isReady = false
   private agentLeft = false
-  private isOver = false
+  private readonly over = new AbortController()
   private reason = ''
   private lookAgain: NodeJS.Timeout | undefined
   private resolveEnded: () => void = () => {}
@@ -59,10 +62,14 @@ export class Relay {
   /** Ends at once; what was under way ends with the connection. */
   stop(): void {
     if (this.isOver) return
-    this.isOver = true
+    this.over.abort()
     clearTimeout(this.lookAgain)
     this.upstream?.destroy()
     this.resolveEnded()
+  }
+
+  private get isOver(): boolean {
+    return this.over.signal.aborted
   }
 
   private listenToAgent(): void {
@@ -103,7 +110,7 @@ export class Relay {
       // One that is alive and cannot be attached to yet is just starting.
       const isRunning = await this.options.findHost().catch(() => null)
       const upstream = isRunning ? await this.attachWithinLimit() : null
-      await this.adopt(upstream ?? (await this.attach(await this.options.startHost())))
+      await this.adopt(upstream ?? (await this.attach(await this.options.startHost(this.over.signal))))
     } catch (error) {
       await this.explainUntilHost(error instanceof Error ? error.message : String(error))
     }
