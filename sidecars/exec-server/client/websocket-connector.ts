@@ -7,13 +7,14 @@ export interface WebSocketConnectorOptions {
   url: string
   /** Sent as `Authorization: Bearer …`. */
   token?: string
+  /** A frozen server is noticed within two of these; default 20 s. */
+  pingIntervalMs?: number
 }
 
 /** Receivers refuse a frame over 16 MiB and a message over 64 MiB. */
 const MAX_FRAME_BYTES = 8 * 1024 * 1024
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
-/** A frozen server is noticed within two of these. */
-const PING_INTERVAL_MS = 20_000
+const DEFAULT_PING_INTERVAL_MS = 20_000
 
 /** Connects to an exec server that listens on a WebSocket. No Origin, no compression, no redirects. */
 export function websocketConnector(options: WebSocketConnectorOptions): ExecConnector {
@@ -35,7 +36,7 @@ export function websocketConnector(options: WebSocketConnectorOptions): ExecConn
         signal.removeEventListener('abort', onAbort)
         socket.off('error', onError)
         const transport = new WebSocketTransport(`exec server at ${options.url}`, socket, {
-          pingIntervalMs: PING_INTERVAL_MS,
+          pingIntervalMs: options.pingIntervalMs ?? DEFAULT_PING_INTERVAL_MS,
         })
         resolve({ transport, noticesSilence: true })
       })
