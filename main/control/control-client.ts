@@ -4,7 +4,13 @@ import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
 import { connectUnix, socketTransport } from '../../sidecars/rpc/unix-socket.ts'
 import type { FeedBatch, FeedSnapshot, Invokes } from '../../preload/api.ts'
 import type { ControlChannel } from './control-channels.ts'
-import { helloResult, processReadLines, type HelloResult, type ProcessReadLines } from './control-protocol.ts'
+import {
+  helloResult,
+  processReadLines,
+  shellEnvironmentResult,
+  type HelloResult,
+  type ProcessReadLines,
+} from './control-protocol.ts'
 import type { HostFile } from './host-file.ts'
 
 /** The host and its client are of one version, checked by `control/hello`; values are taken as they come. */
@@ -57,6 +63,11 @@ export class ControlClient {
     )
   }
 
+  /** Variables that lead the shell `pid` through the proxy; empty while the proxy is down. */
+  async shellEnvironment(cwd: string, pid: number): Promise<{ environment: Record<string, string> }> {
+    return this.peer.request('shell/environment', { cwd, pid }, shellEnvironmentResult)
+  }
+
   /**
    * Calls `onSnapshot`, then `onBatch` for every later change in order; after a gap a new snapshot comes.
    * Once for each client.
@@ -89,7 +100,7 @@ export class ControlClient {
 
 /** True for an error that says the host is gone or going. */
 export function isHostGone(error: unknown): boolean {
-  if (error instanceof RpcError) return error.code === 'disconnected'
+  if (error instanceof RpcError) return error.code === 'disconnected' || error.code === 'unavailable'
   const code = (error as NodeJS.ErrnoException).code
   return code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT'
 }

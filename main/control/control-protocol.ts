@@ -11,6 +11,7 @@
  * | `run/endInput`, `run/signal`, `run/resize` | -> {} | |
  * | `run/output` | notification runOutput | bytes in order; not sent while the client does not read |
  * | `run/exited` | notification runExited | after the last output |
+ * | `shell/environment` | shellEnvironment -> {environment} | proxy variables for the shell `pid` |
  *
  * A run belongs to its connection: when the connection ends, the process is terminated.
  */
@@ -70,6 +71,9 @@ export const runExited = object({
   detail: optional(string),
 })
 export type RunExited = Infer<typeof runExited>
+
+export const shellEnvironment = object({ cwd: string, pid: integer(1) })
+export const shellEnvironmentResult = object({ environment: record(string) })
 
 /** `processes.read` over the control socket: bytes travel as base64. */
 export const processReadLines = object({

@@ -11,6 +11,7 @@ import {
   CONTROL_PROTOCOL_VERSION,
   helloParams,
   invokeParams,
+  shellEnvironment,
   type HelloResult,
   type ProcessReadLines,
 } from './control-protocol.ts'
@@ -32,6 +33,11 @@ export interface ControlServerOptions {
 export interface ControlServer {
   /** Connections that said hello. */
   readonly clientCount: number
+  /**
+   * From now on a hello is answered `unavailable`, so that its client looks for the next host. Does
+   * nothing and returns false while a client is connected.
+   */
+  refuseClients(): boolean
   close(): Promise<void>
 }
 
@@ -47,10 +53,15 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024
  */
 export async function startControlServer(options: ControlServerOptions): Promise<ControlServer> {
   const clients = new Set<RpcPeer>()
-  const listener: UnixListener = await listenUnix(options.path, (socket) => accept(socket, options, clients))
+  const door = { isOpen: true }
+  const listener: UnixListener = await listenUnix(options.path, (socket) => accept(socket, options, clients, door))
   return {
     get clientCount() {
       return clients.size
+    },
+    refuseClients: () => {
+      if (clients.size === 0) door.isOpen = false
+      return !door.isOpen
     },
     close: async () => {
       for (const client of clients) client.close('the host stops')
@@ -59,7 +70,7 @@ export async function startControlServer(options: ControlServerOptions): Promise
   }
 }
 
-function accept(socket: Socket, options: ControlServerOptions, clients: Set<RpcPeer>): void {
+function accept(socket: Socket, options: ControlServerOptions, clients: Set<RpcPeer>, door: { isOpen: boolean }): void {
   const transport = socketTransport('control client', socket, { maxLineBytes: MAX_LINE_BYTES })
   const peer = new RpcPeer(transport, {
     onProblem: (problem) => options.log(`control client: ${problem.kind}: ${problem.message}`),
@@ -80,6 +91,7 @@ function accept(socket: Socket, options: ControlServerOptions, clients: Set<RpcP
         'invalidRequest',
         `the host speaks control protocol ${CONTROL_PROTOCOL_VERSION} and this client ${protocolVersion}; restart the older one`,
       )
+    if (!door.isOpen) throw new RpcError('unavailable', 'the host is about to stop')
     clearTimeout(timer)
     if (!clients.has(peer)) {
       clients.add(peer)
@@ -116,6 +128,9 @@ function serveOwner(peer: RpcPeer, host: ControlledHost): void {
     const result = await host.invoke(channel, checked as never, OWNER)
     return channel === 'processes.read' ? encodeRead(result as ProcessReadView) : result
   })
+  peer.onRequest('shell/environment', shellEnvironment, async (shell) => ({
+    environment: await host.shellEnvironment(shell),
+  }))
   serveFeed(peer, host)
   serveRuns(peer, host)
 }

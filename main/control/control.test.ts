@@ -44,6 +44,7 @@ const host: ControlledHost = {
       } as never
     return null as never
   },
+  shellEnvironment: async ({ cwd, pid }) => ({ HTTP_PROXY: `http://lease@127.0.0.1:1`, SEEN: `${cwd} ${pid}` }),
   startRun: async (request, sink) => {
     if (refuseRuns) throw refuseRuns
     const received: string[] = []
@@ -169,6 +170,12 @@ describe('what the owner can do', () => {
     const client = await connect()
     const { chunks } = await client.readProcess('prc_1', 0, 1024)
     expect(Buffer.from(chunks[0]?.base64 ?? '', 'base64')).toEqual(Buffer.from([0, 255, 10]))
+  })
+
+  test('a shell gets its proxy variables', async () => {
+    const client = await connect()
+    const { environment } = await client.shellEnvironment('/home/me', 42)
+    expect(environment).toEqual({ HTTP_PROXY: 'http://lease@127.0.0.1:1', SEEN: '/home/me 42' })
   })
 
   test('the feed is a snapshot and then every change', async () => {

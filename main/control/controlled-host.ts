@@ -42,4 +42,9 @@ export interface ControlledHost {
   invoke<C extends InvokeChannel>(channel: C, args: Invokes[C]['args'], actor: Actor): Promise<Invokes[C]['result']>
   /** Rejects with RpcError `denied` and the reason when a rule says no. */
   startRun(request: RunRequest, sink: RunSink): Promise<RunHandle>
+  /**
+   * Proxy variables for a shell of the owner, which becomes a session of its own until the shell `pid`
+   * has ended. Empty while the proxy is down.
+   */
+  shellEnvironment(shell: { cwd: string; pid: number }): Promise<Record<string, string>>
 }

@@ -1,0 +1,102 @@
+import { constants } from 'node:os'
+import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
+import type { RunExited } from '../control/control-protocol.ts'
+import { CommandError, UsageError, type Command } from './command.ts'
+import { connectOrStart } from './connect.ts'
+import { RemoteRun } from './remote-run.ts'
+import { forwardInput } from './run-input.ts'
+import { forwardSignals } from './run-signals.ts'
+import { visible } from './print.ts'
+
+/** As in POSIX shells: found but not allowed to run, not found; 125 is ours, as in docker and env(1). */
+const EXIT_DENIED = 126
+const EXIT_NOT_FOUND = 127
+const EXIT_HOST_FAILED = 125
+const EXIT_INTERRUPTED = 128 + constants.signals.SIGINT
+
+export const run: Command = {
+  name: 'run',
+  passesOnArguments: true,
+  summary: 'Run a command through rules, exec server and proxy.',
+  help: `Usage: gatehouse run [--no-tty] [--] COMMAND [ARGUMENT...]
+
+  --no-tty   pipes even when both ends are terminals
+
+The command is a session of its own in Gatehouse. It gets this terminal's folder and environment, its
+input and its signals; output comes back byte for byte. When no host runs, a headless one is started and
+ends when nobody needs it any more.
+
+Exit code: that of the command, 128+N when signal N ended it, ${EXIT_DENIED} denied, ${EXIT_NOT_FOUND} not found,
+${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
+  run: async (argv) => {
+    const { command, wantsTty } = readRunArguments(argv)
+    const { client } = await connectOrStart().catch((error: Error) => {
+      throw new CommandError(error.message, EXIT_HOST_FAILED)
+    })
+    const remote = new RemoteRun(client)
+    const isTty = wantsTty && process.stdin.isTTY && process.stdout.isTTY
+    const disposers: (() => void)[] = []
+    try {
+      const isInterrupted = forwardSignals(remote, disposers)
+      await remote
+        .start({
+          argv: command,
+          cwd: process.cwd(),
+          env: ownEnvironment(),
+          tty: isTty ? { columns: process.stdout.columns, rows: process.stdout.rows } : null,
+        })
+        .catch((error: unknown) => {
+          if (isInterrupted()) throw new CommandError('interrupted before it was started', EXIT_INTERRUPTED)
+          throw startFailure(error)
+        })
+      forwardInput(remote, isTty, disposers)
+      const end = await remote.closed
+      if (end.detail !== undefined) process.stderr.write(`gatehouse: ${visible(end.detail)}\n`)
+      return exitCodeOf(end)
+    } finally {
+      for (const dispose of disposers) dispose()
+      client.close()
+    }
+  },
+}
+
+/** Options stand before the command; everything from it on belongs to the command. */
+export function readRunArguments(argv: string[]): { command: string[]; wantsTty: boolean } {
+  let wantsTty = true
+  let at = 0
+  for (; argv[at]?.startsWith('-'); at++) {
+    if (argv[at] === '--') {
+      at++
+      break
+    }
+    if (argv[at] !== '--no-tty')
+      throw new UsageError(`unknown option ${String(argv[at])}; options of the command come after --`)
+    wantsTty = false
+  }
+  const command = argv.slice(at)
+  if (command.length === 0) throw new UsageError('COMMAND is missing')
+  return { command, wantsTty }
+}
+
+/** 128+N for a signal, as shells say it; without any word how it ended, 125. */
+export function exitCodeOf({ exitCode, exitSignal }: Pick<RunExited, 'exitCode' | 'exitSignal'>): number {
+  const number = exitSignal === null ? undefined : constants.signals[exitSignal as NodeJS.Signals]
+  if (number !== undefined) return 128 + number
+  return exitCode ?? EXIT_HOST_FAILED
+}
+
+function startFailure(error: unknown): CommandError {
+  const message = visible((error as Error).message)
+  if (!(error instanceof RpcError)) return new CommandError(message, EXIT_HOST_FAILED)
+  if (error.code === 'denied') return new CommandError(`denied: ${message}`, EXIT_DENIED)
+  const kind = (error.data as { kind?: unknown } | undefined)?.kind
+  if (error.code === 'notFound' || kind === 'NotFound' || kind === 'notFound')
+    return new CommandError(message, EXIT_NOT_FOUND)
+  return new CommandError(message, EXIT_HOST_FAILED)
+}
+
+function ownEnvironment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { FeedBatch, FeedSnapshot, SidecarView } from '../../preload/api.ts'
+import { GATEHOUSE_VERSION } from '../../sidecars/protocol/version.ts'
+import { readProcessIdentity } from '../../sidecars/rpc/process-identity.ts'
+import { startControlServer, type ControlServer } from './control-server.ts'
+import type { ControlledHost } from './controlled-host.ts'
+import { prepareHostFolders, type HostFolders } from './data-folder.ts'
+import { keepCorruptHostFile, removeHostFile, writeHostFile, type HostFile } from './host-file.ts'
+import { acquireHostLock } from './host-lock.ts'
+
+/** What opening needs of a host beyond the control socket's wants. */
+export interface OpenableHost extends ControlledHost {
+  readonly instanceId: string
+  /** Opens the agents' sockets; can never decide. */
+  readonly agentToken: string
+  start(): Promise<unknown>
+  stop(deadlineMs: number): Promise<unknown>
+}
+
+export interface OpenHostOptions<H extends OpenableHost> {
+  kind: HostFile['kind']
+  /** Default: `GATEHOUSE_HOME`, or `~/.gatehouse`. */
+  dataDir?: string
+  create: (folders: HostFolders) => Promise<H>
+  /** One line for the log of the host. */
+  log: (message: string) => void
+}
+
+export interface OpenHost<H> {
+  readonly host: H
+  readonly folders: HostFolders
+  readonly control: ControlServer
+  /** Stops everything within the deadline and gives the data folder free. Later calls join the first. */
+  stop(deadlineMs: number): Promise<void>
+}
+
+/**
+ * Takes the data folder, makes and starts a host on it, opens the control socket and writes `host.json`,
+ * in this order; a failure undoes what was done. The same for the app and for `gatehouse serve`.
+ * @throws DataFolderError, HostRunningError, SocketPathError, or what `create` and `start` throw
+ */
+export async function openHost<H extends OpenableHost>(options: OpenHostOptions<H>): Promise<OpenHost<H>> {
+  const { kind, log } = options
+  const folders = prepareHostFolders(options.dataDir)
+  const undo: ((deadlineMs: number) => unknown)[] = []
+  const undoAll = async (deadlineMs: number) => {
+    for (let step = undo.pop(); step; step = undo.pop()) await step(deadlineMs)
+  }
+  try {
+    const lock = await acquireHostLock(folders.lockDir, log)
+    undo.push(() => lock.release())
+    await keepCorruptHostFile(folders.lockDir, log)
+    const host = await options.create(folders)
+    undo.push((deadlineMs) => host.stop(deadlineMs))
+    const controlToken = randomBytes(32).toString('base64url')
+    const control = await startControlServer({
+      path: join(folders.runDir, 'control.sock'),
+      host,
+      controlToken,
+      agentToken: host.agentToken,
+      hello: { instanceId: host.instanceId, version: GATEHOUSE_VERSION, kind, pid: process.pid },
+      log,
+    })
+    undo.push(() => control.close())
+    const identity = await readProcessIdentity(process.pid)
+    if (!identity) throw new Error('the process table cannot be read')
+    const published = publishHostFile(
+      folders,
+      host,
+      {
+        ...identity,
+        instanceId: host.instanceId,
+        version: GATEHOUSE_VERSION,
+        kind,
+        controlSocket: join(folders.runDir, 'control.sock'),
+        controlToken,
+        agentToken: host.agentToken,
+      },
+      log,
+    )
+    undo.push(() => published.withdraw())
+    await host.start()
+    await published.publish()
+    let stopping: Promise<void> | undefined
+    return { host, folders, control, stop: (deadlineMs) => (stopping ??= undoAll(deadlineMs)) }
+  } catch (error) {
+    await undoAll(2_000)
+    throw error
+  }
+}
+
+type Fixed = Omit<HostFile, 'mcpSocket' | 'execSocket' | 'execWs' | 'mcpHttp' | 'proxyHttp'>
+
+/** Keeps host.json in step with where the sidecars can be reached, from when all have started once. */
+function publishHostFile(folders: HostFolders, host: OpenableHost, fixed: Fixed, log: (message: string) => void) {
+  let sidecars = host.feed.snapshot().tables.sidecars
+  let written = ''
+  let isPublished = false
+  let writing: Promise<void> = Promise.resolve()
+  let isWithdrawn = false
+  const write = async () => {
+    const content = { ...fixed, ...endpointsOf(sidecars) }
+    const text = JSON.stringify(content)
+    if (!isPublished || isWithdrawn || text === written) return
+    written = text
+    await writeHostFile(folders.lockDir, content)
+  }
+  const schedule = () => {
+    writing = writing.then(write).catch((error: Error) => log(`host.json cannot be written: ${error.message}`))
+  }
+  const dispose = host.feed.subscribe(({ deltas }: FeedBatch) => {
+    const changed = deltas.filter((delta) => 'table' in delta && delta.table === 'sidecars')
+    for (const delta of changed)
+      if ('table' in delta && delta.table === 'sidecars' && delta.value)
+        sidecars = { ...sidecars, [delta.key]: delta.value }
+    if (changed.length > 0) schedule()
+  })
+  return {
+    publish: () => {
+      isPublished = true
+      schedule()
+      return writing
+    },
+    withdraw: async () => {
+      isWithdrawn = true
+      dispose()
+      await writing
+      await removeHostFile(folders.lockDir)
+    },
+  }
+}
+
+function endpointsOf(sidecars: FeedSnapshot['tables']['sidecars']): Omit<HostFile, keyof Fixed> {
+  const of = (name: SidecarView['name'], transport: string) => sidecars[name]?.endpoints[transport] ?? null
+  return {
+    mcpSocket: of('mcp-server', 'unix'),
+    mcpHttp: of('mcp-server', 'http'),
+    execSocket: of('exec-server', 'unix'),
+    execWs: of('exec-server', 'ws'),
+    proxyHttp: of('network-proxy', 'http'),
+  }
+}
