@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { userInfo } from 'node:os'
+import { basename } from 'node:path'
+import { StringDecoder } from 'node:string_decoder'
+
+/**
+ * Variables taken over from the login shell: where programs lie, how they talk, and what version managers
+ * and agents of keys set there. Not the rest: a secret in a profile is none of an agent's business.
+ */
+const TAKEN_OVER = [
+  'PATH',
+  'MANPATH',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'SSH_AUTH_SOCK',
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'XDG_CACHE_HOME',
+  'NVM_DIR',
+  'NVM_BIN',
+  'FNM_MULTISHELL_PATH',
+  'VOLTA_HOME',
+  'PNPM_HOME',
+  'BUN_INSTALL',
+  'DENO_INSTALL',
+  'PYENV_ROOT',
+  'RBENV_ROOT',
+  'SDKMAN_DIR',
+  'JAVA_HOME',
+  'ANDROID_HOME',
+  'GOPATH',
+  'GOROOT',
+  'CARGO_HOME',
+  'RUSTUP_HOME',
+  'HOMEBREW_PREFIX',
+]
+/** Profiles that wait for input or start things exist; a person who starts an app does not wait longer. */
+const DEADLINE_MS = 10_000
+const MOST_BYTES = 1024 * 1024
+/** The rest of the answer may lie in the pipe when the shell has ended. */
+const AFTER_EXIT_MS = 500
+const KNOWN_SHELLS = new Set(['bash', 'zsh', 'sh', 'dash', 'ksh', 'fish'])
+
+export interface LoginEnvironment {
+  variables: Record<string, string>
+  /** Set when the shell could not be asked; the host's own variables hold then. */
+  warning?: string
+}
+
+export interface LoginEnvironmentOptions {
+  /** Default: SHELL, else the user's entry in the password file. */
+  shell?: string
+  env?: NodeJS.ProcessEnv
+  deadlineMs?: number
+}
+
+/**
+ * The variables that a new terminal of the owner would have. Starts the login shell once, as login and
+ * interactive shell (most set PATH for only one of these), without input, in a process group of its own
+ * that is killed when it has answered or the deadline is over. Never rejects.
+ */
+export async function readLoginEnvironment(options: LoginEnvironmentOptions = {}): Promise<LoginEnvironment> {
+  const { env = process.env, deadlineMs = DEADLINE_MS } = options
+  const shell = options.shell ?? env.SHELL ?? userInfo().shell ?? '/bin/sh'
+  if (!KNOWN_SHELLS.has(basename(shell)))
+    return { variables: {}, warning: `The login shell ${shell} is not one that can be asked for its environment.` }
+  const mark = randomBytes(16).toString('hex')
+  try {
+    const output = await runShell(shell, mark, env, deadlineMs)
+    const variables = parseMarked(output, mark)
+    if (!variables.PATH) return { variables: {}, warning: `The login shell ${shell} did not tell its PATH.` }
+    return { variables }
+  } catch (error) {
+    const message = `The login shell ${shell} could not be asked for its environment: ${(error as Error).message}.`
+    return { variables: {}, warning: `${message} Commands get the environment that Gatehouse was started with.` }
+  }
+}
+
+/** The mark tells the answer from banners and from anything a profile prints that looks like one. */
+function scriptFor(mark: string): string {
+  const names = TAKEN_OVER.map((name) => `printf '%s\\0' "${name}=$${name}"`)
+  return [`printf '%s' ${mark}`, ...names, `printf '%s' ${mark}`].join('; ')
+}
+
+function parseMarked(output: string, mark: string): Record<string, string> {
+  const [, answer = ''] = output.split(mark)
+  const variables: Record<string, string> = {}
+  for (const line of answer.split('\0')) {
+    const at = line.indexOf('=')
+    const value = line.slice(at + 1)
+    if (at > 0 && value !== '') variables[line.slice(0, at)] = value
+  }
+  return variables
+}
+
+/** Resolves with what the shell printed, up to the end of the answer or its own end. */
+function runShell(shell: string, mark: string, env: NodeJS.ProcessEnv, deadlineMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(shell, ['-l', '-i', '-c', scriptFor(mark)], {
+      // Profiles that start programs must not write to our terminal, nor read from it.
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+      cwd: env.HOME ?? '/',
+      env: cleaned(env),
+    })
+    const decoder = new StringDecoder('utf8')
+    let output = ''
+    let timer = setTimeout(
+      () => end(new Error(`it did not answer within ${Math.round(deadlineMs / 1000)} s`)),
+      deadlineMs,
+    )
+    const end = (error?: Error) => {
+      clearTimeout(timer)
+      killGroup(child.pid)
+      child.stdout.destroy()
+      if (error) reject(error)
+      else resolve(output)
+    }
+    child.once('error', end)
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += decoder.write(chunk)
+      if (output.split(mark).length > 2) end()
+      else if (output.length > MOST_BYTES) end(new Error('it prints without end'))
+    })
+    child.once('close', () => end())
+    child.once('exit', () => {
+      // A profile's background program may hold the pipe for ever.
+      clearTimeout(timer)
+      timer = setTimeout(end, AFTER_EXIT_MS)
+    })
+  })
+}
+
+/** Gatehouse's and Electron's own variables would make a shell's programs behave oddly. */
+function cleaned(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => !/^(ELECTRON_|CHROME_|NODE_|GATEHOUSE_)/.test(name))
+  // Known to switch off the updates and prompts of shell frameworks that would wait for an answer.
+  return { ...Object.fromEntries(kept), TERM: 'dumb', DISABLE_AUTO_UPDATE: 'true', ZSH_TMUX_AUTOSTART: 'false' }
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Everything in it has ended.
+  }
+}
