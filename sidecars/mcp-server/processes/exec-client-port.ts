@@ -1,5 +1,5 @@
-import { ExecSessionLost, type ExecClient } from '../../exec-server/client/index.ts'
-import { object, optional, string } from '../../protocol/decode.ts'
+import { ExecSessionLost, spawnErrorKindOf, type ExecClient } from '../../exec-server/client/index.ts'
+import { object, optional, string, type Infer } from '../../protocol/decode.ts'
 import type { EnvironmentPolicy } from '../../protocol/exec-process.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { CommandStart, ExecPort, StartedProcess } from './exec-port.ts'
@@ -16,7 +16,8 @@ const ENVIRONMENT: EnvironmentPolicy = {
   includeOnly: [],
 }
 const CHECK_LIMIT_MS = 2_000
-const denialDetail = object({ reason: optional(string) })
+/** What the exec server says beside an error; the words of a denial are for the agent. */
+const detail = object({ kind: optional(string), reason: optional(string) })
 
 /** The exec server on `exec.sock`. The owner of the client closes it. */
 export class ExecClientPort implements ExecPort {
@@ -24,17 +25,11 @@ export class ExecClientPort implements ExecPort {
 
   async start(command: CommandStart, signal: AbortSignal): Promise<StartedProcess> {
     const { sessionId, toolCallId, ...start } = command
+    const metadata = { toolCallId, gatehouse: { sessionId, toolCallId, gate: 'ask' as const } }
     try {
-      return await this.client.start(
-        {
-          ...start,
-          envPolicy: ENVIRONMENT,
-          metadata: { toolCallId, gatehouse: { sessionId, toolCallId, gate: 'ask' } },
-        },
-        { signal },
-      )
+      return await this.client.start({ ...start, envPolicy: ENVIRONMENT, metadata }, { signal })
     } catch (error) {
-      throw startFailure(error)
+      throw startFailure(error, command.argv[0] ?? '')
     }
   }
 
@@ -43,30 +38,41 @@ export class ExecClientPort implements ExecPort {
       await this.client.readStatus(AbortSignal.timeout(CHECK_LIMIT_MS))
       return null
     } catch (error) {
-      return startFailure(error).message
+      return startFailure(error, '').message
     }
   }
 }
 
 /** One kind of error for all that can happen, worded for the agent. */
-function startFailure(error: unknown): RpcError {
-  if (error instanceof RpcError && error.code === 'denied') return new RpcError('denied', reasonOf(error), error.data)
-  if (error instanceof RpcError && error.code !== 'disconnected') return error
-  const isDown =
-    error instanceof RpcError || error instanceof ExecSessionLost || (error as { code?: unknown }).code !== undefined
+function startFailure(error: unknown, program: string): RpcError {
   const message = error instanceof Error ? error.message : String(error)
-  return isDown
-    ? new RpcError(
-        'unavailable',
-        `the exec server cannot be reached (${message}); it is restarted by itself, try again in a moment`,
-      )
-    : new RpcError('internal', message)
-}
-
-function reasonOf(error: RpcError): string {
-  try {
-    return denialDetail(error.data, 'data').reason ?? error.message
-  } catch {
-    return error.message
+  if (!(error instanceof RpcError) || error.code === 'disconnected') {
+    const isDown = error instanceof RpcError || error instanceof ExecSessionLost || isSystemError(error)
+    return isDown
+      ? new RpcError(
+          'unavailable',
+          `the exec server cannot be reached (${message}); it is restarted by itself, try again in a moment`,
+        )
+      : new RpcError('internal', message)
+  }
+  const { kind, reason } = detailOf(error)
+  if (error.code === 'denied' || kind === 'denied') return new RpcError('denied', reason ?? message)
+  switch (spawnErrorKindOf(error)) {
+    case 'spawnNotFound':
+      return new RpcError('notFound', `the program ${program} was not found on the PATH`)
+    case 'spawnPermissionDenied':
+      return new RpcError('forbidden', `${program} may not be executed (permission denied)`)
+    default:
+      return error
   }
 }
+
+function detailOf(error: RpcError): Infer<typeof detail> {
+  try {
+    return detail(error.data ?? {}, 'data')
+  } catch {
+    return {}
+  }
+}
+
+const isSystemError = (error: unknown): boolean => typeof (error as { code?: unknown }).code === 'string'

@@ -45,8 +45,7 @@ export class PeerHostLink implements HostLink {
     const asked = decode(subject, { kind: 'toolUse', toolName, input })
     const answer = await this.peer.request(
       'approvals/request',
-      // The other agent runs its tool itself and asks again next time, so no wider scope can be kept here.
-      { subject: asked, origin: { sessionId, toolCallId }, gate: 'ask', scopes: ['once'] },
+      { subject: asked, origin: { sessionId, toolCallId }, gate: 'ask' },
       approvalsAnswer,
       { signal },
     )
