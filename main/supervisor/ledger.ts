@@ -121,7 +121,8 @@ export function parseLedger(text: string): { entries: LedgerEntry[]; problems: s
   return { entries: [...live.values()], problems }
 }
 
-async function filterAlive(entries: LedgerEntry[]): Promise<LedgerEntry[]> {
+/** Those whose process lives, start time compared. */
+export async function filterAlive(entries: LedgerEntry[]): Promise<LedgerEntry[]> {
   const alive = await Promise.all(entries.map(isSameProcess))
   return entries.filter((_, index) => alive[index])
 }

@@ -9,16 +9,15 @@ import {
 import { RpcPeer, type RpcProblem } from '../../sidecars/rpc/peer.ts'
 import {
   descendantsOf,
-  isSameProcess,
   readProcessIdentity,
   readProcessTable,
   signalProcess,
   type ProcessIdentity,
 } from '../../sidecars/rpc/process-identity.ts'
 import type { SidecarChild } from './launcher.ts'
-import type { Ledger } from './ledger.ts'
+import { filterAlive, type Ledger } from './ledger.ts'
 import type { SupervisorTiming } from './timing.ts'
-import { settlesWithin } from './wait-for.ts'
+import { settlesWithin, waitFor } from './wait-for.ts'
 
 export interface GenerationOptions {
   name: SidecarName
@@ -82,12 +81,13 @@ export class SidecarGeneration {
 
   /** Asks it to shut down, then insists: SIGTERM, SIGKILL to the group, then what was recorded below it. */
   async stop(deadlineMs: number): Promise<void> {
-    const { killGraceMs } = this.options.timing
+    const { killGraceMs, descendantGraceMs } = this.options.timing
     this.killedBecause ??= 'was stopped'
     const startedAtMs = Date.now()
     await this.recordDescendants()
     if (this.isReady) {
-      const shutdownMs = Math.max(0, deadlineMs - 3 * killGraceMs - (Date.now() - startedAtMs))
+      const spentMs = Date.now() - startedAtMs
+      const shutdownMs = Math.max(0, deadlineMs - 3 * killGraceMs - descendantGraceMs - spentMs)
       await this.peer
         .request('sidecar/shutdown', { deadlineMs: Math.floor(shutdownMs * 0.9) }, unknown, { timeoutMs: shutdownMs })
         // Whatever the answer, the signals below have the last word.
@@ -96,7 +96,7 @@ export class SidecarGeneration {
     }
     if (!(await settlesWithin(this.child.exited, this.isReady ? killGraceMs : 0))) this.child.kill('SIGTERM')
     if (!(await settlesWithin(this.child.exited, killGraceMs))) this.child.kill('SIGKILL')
-    await settlesWithin(this.ended, killGraceMs)
+    await settlesWithin(this.ended, descendantGraceMs + killGraceMs)
   }
 
   /** Ends it at once; `because` becomes the reason of its end. */
@@ -135,14 +135,17 @@ export class SidecarGeneration {
     const { name, ledger } = this.options
     const below = descendantsOf(this.pid, await readProcessTable())
     for (const { pid, startedAt } of below) ledger.add({ name, role: 'descendant', pid, startedAt })
-    for (const entry of ledger.descendants(name)) if (!(await isSameProcess(entry))) ledger.remove(entry)
+    const known = ledger.descendants(name)
+    const alive = await filterAlive(known)
+    for (const entry of known) if (!alive.includes(entry)) ledger.remove(entry)
   }
 
+  /** A sidecar may leave a watchdog that ends what it had started: that one goes first. */
   private async endDescendants(): Promise<void> {
-    const { name, ledger } = this.options
-    for (const entry of ledger.descendants(name)) {
-      await signalProcess(entry, 'SIGKILL')
-      ledger.remove(entry)
-    }
+    const { name, ledger, timing } = this.options
+    const left = ledger.descendants(name)
+    await waitFor(async () => (await filterAlive(left)).length === 0, timing.descendantGraceMs)
+    for (const entry of await filterAlive(left)) await signalProcess(entry, 'SIGKILL')
+    for (const entry of left) ledger.remove(entry)
   }
 }

@@ -32,7 +32,12 @@ afterEach(async () => {
   rmSync(runDir, { recursive: true })
 })
 
-const QUICK: Partial<SupervisorTiming> = { backoffFirstMs: 10, backoffMaxMs: 80, killGraceMs: 150 }
+const QUICK: Partial<SupervisorTiming> = {
+  backoffFirstMs: 10,
+  backoffMaxMs: 80,
+  killGraceMs: 150,
+  descendantGraceMs: 100,
+}
 const launcher: Launcher = {
   launch: (name, options) =>
     launchNodeSidecar(name, entry, { ...options, env: { ...options.env, AWKWARD_NAME: name } }),

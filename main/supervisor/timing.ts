@@ -19,6 +19,8 @@ export interface SupervisorTiming {
   crashWindowMs: number
   /** Between SIGTERM and SIGKILL, and after SIGKILL. */
   killGraceMs: number
+  /** After its end, how long what lived below it may take to end by itself. */
+  descendantGraceMs: number
 }
 
 export const DEFAULT_TIMING: SupervisorTiming = {
@@ -31,6 +33,7 @@ export const DEFAULT_TIMING: SupervisorTiming = {
   crashLimit: 5,
   crashWindowMs: 60_000,
   killGraceMs: 500,
+  descendantGraceMs: 1_000,
 }
 
 /** The wait before restart number `failuresInARow` (counting from 1). */
