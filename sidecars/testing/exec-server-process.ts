@@ -28,7 +28,8 @@ export function execServersUnderTest(): ExecServerProgram[] {
 
 export interface RunningExecServer {
   url: string
-  pid: number
+  /** Sends a signal to the server's whole group: the CLI is a program within a launcher. */
+  signal(name: NodeJS.Signals): void
   stop(): void
 }
 
@@ -50,7 +51,7 @@ export async function startExecServer(server: ExecServerProgram, env: NodeJS.Pro
     detached: true,
   })
   const url = await firstUrl(child)
-  return { url, pid: child.pid as number, stop: () => endGroup(child) }
+  return { url, signal: (name) => signalGroup(child, name), stop: () => signalGroup(child, 'SIGKILL') }
 }
 
 function firstUrl(child: ChildProcess): Promise<string> {
@@ -67,9 +68,9 @@ function firstUrl(child: ChildProcess): Promise<string> {
   })
 }
 
-function endGroup(child: ChildProcess): void {
+function signalGroup(child: ChildProcess, name: NodeJS.Signals): void {
   try {
-    process.kill(-(child.pid as number), 'SIGKILL')
+    process.kill(-(child.pid as number), name)
   } catch {
     // It has ended by itself.
   }

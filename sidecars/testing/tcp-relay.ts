@@ -38,12 +38,13 @@ export async function startTcpRelay(targetUrl: string): Promise<TcpRelay> {
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  target.port = String((server.address() as AddressInfo).port)
+  const own = new URL(targetUrl)
+  own.port = String((server.address() as AddressInfo).port)
   const cut = () => {
     for (const socket of open) socket.destroy()
   }
   return {
-    url: target.href.replace(/\/$/, ''),
+    url: own.href.replace(/\/$/, ''),
     count: () => connections,
     cut,
     refuse: (value) => (isRefusing = value),

@@ -258,14 +258,14 @@ describe.each(execServersUnderTest())('the client with the exec server of $name'
         const process = await sh(client, 'for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done')
         const reading = collect(process)
         await vi.waitUntil(async () => (await process.read(0)).chunks.length > 0, WAIT)
-        global.process.kill(frozen.pid, 'SIGSTOP')
+        frozen.signal('SIGSTOP')
         await vi.waitUntil(() => states.includes('recovering'), WAIT)
         const meanwhile = client.readStatus()
-        global.process.kill(frozen.pid, 'SIGCONT')
+        frozen.signal('SIGCONT')
         expect(await meanwhile).toBe('ready')
         expect(textOf(await reading)).toBe('1\n2\n3\n4\n5\n6\n')
       } finally {
-        global.process.kill(frozen.pid, 'SIGCONT')
+        frozen.signal('SIGCONT')
         frozen.stop()
       }
     })
