@@ -97,9 +97,12 @@ function endWithReader(stream: NodeJS.WriteStream): void {
   })
 }
 
-endWithReader(process.stdout)
-endWithReader(process.stderr)
-void main(process.argv.slice(2)).then((exitCode) => {
+const argv = process.argv.slice(2)
+for (const stream of [process.stdout, process.stderr])
+  // A host has more to do than to talk.
+  if (argv[0] === serve.name) stream.on('error', () => {})
+  else endWithReader(stream)
+void main(argv).then((exitCode) => {
   // process.exit alone cuts off output that waits in a pipe.
   process.stdout.write('', () => process.stderr.write('', () => process.exit(exitCode)))
 })

@@ -20,6 +20,8 @@ export function writeStderrNow(text: string): void {
  * runtime (newer Electrons would only warn about a rejection).
  */
 export function exitOnUnhandledFailure(name: string): void {
+  // Nobody reads stderr any more, as when the host was killed: that is no reason to skip the shutdown.
+  process.stderr.on('error', () => {})
   const die = (error: unknown) => {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
     writeStderrNow(`${name}: unhandled failure: ${text}\n`)

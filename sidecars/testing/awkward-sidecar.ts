@@ -1,5 +1,6 @@
 /** A sidecar that misbehaves on request (`config.behaviour`), for tests of whoever supervises it. */
 import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { decode, object, optional, string, unknown } from '../protocol/decode.ts'
 import { runSidecar } from '../rpc/sidecar.ts'
 
@@ -21,7 +22,7 @@ function spawnStubborn(): number {
 runSidecar({
   name: (process.env['AWKWARD_NAME'] ?? 'exec-server') as 'exec-server',
   async underHost({ host, params }) {
-    const { behaviour } = decode(awkwardConfig, params.config, 'config')
+    const { behaviour, file } = decode(awkwardConfig, params.config, 'config')
     if (behaviour === 'crash-on-start') {
       console.error('about to crash')
       process.exit(9)
@@ -46,6 +47,11 @@ runSidecar({
       configure: async (config) => void host.notify('awkward/configured', config),
       shutdown: async () => {
         if (behaviour === 'hang-on-stop') hang()
+        for (let n = 0; n < 3; n++) {
+          console.error('shutting down')
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+        if (file !== undefined) writeFileSync(file, 'shut down in order')
       },
     }
   },

@@ -1,7 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { integer, object, unknown } from '../protocol/decode.ts'
 import { initializeResult } from '../protocol/host-channel.ts'
@@ -110,10 +110,12 @@ describe('a sidecar under a host on stdio', () => {
     expect(await host.request('sidecar/ping', {}, unknown)).toEqual({})
   })
 
-  test('it ends when its host is killed with SIGKILL', async () => {
+  test('it shuts down in order and ends when its host is killed with SIGKILL', async () => {
+    const file = join(dirname(entry), 'farewell')
+    const greeting = { id: 1, method: 'sidecar/initialize', params: { ...params, config: { file } } }
     const script = `
-      const child = require('child_process').spawn(process.execPath, [${JSON.stringify(entry)}, '--host-channel'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
-      child.stdin.write(${JSON.stringify(`${JSON.stringify({ id: 1, method: 'sidecar/initialize', params })}\n`)})
+      const child = require('child_process').spawn(process.execPath, [${JSON.stringify(entry)}, '--host-channel'], { stdio: 'pipe', detached: true })
+      child.stdin.write(${JSON.stringify(`${JSON.stringify(greeting)}\n`)})
       child.stdout.once('data', () => console.log(child.pid))
       setInterval(() => {}, 1000)`
     const host = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -123,6 +125,7 @@ describe('a sidecar under a host on stdio', () => {
     expect(sidecar).toBeDefined()
     host.kill('SIGKILL')
     while (await readProcessIdentity(sidecar!.pid)) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(readFileSync(file, 'utf8')).toBe('shut down in order')
   })
 
   test('a start that fails is answered with its words and ends the process with code 1', async () => {
