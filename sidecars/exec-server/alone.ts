@@ -11,8 +11,11 @@ import { inheritableEnvironment } from './processes/child-environment.ts'
 import { noSandbox } from './sandbox/sandbox.ts'
 import { LineCarrier } from './wire/line-carrier.ts'
 
-/** As the host's own default. */
-const SPOOL_BYTES = 256 * 1024 * 1024
+/**
+ * Output kept per process. Clients of a server that runs alone read what is new; those who page through
+ * it are waited for. 32 MiB are written over and over without the disk ever noticing.
+ */
+const SPOOL_BYTES = 32 * 1024 * 1024
 
 /**
  * `gatehouse exec-server …`: serves until stdin ends (stdio) or a signal comes, then exits 0. The only

@@ -1,4 +1,5 @@
 import type { OutputStream } from '../../protocol/host-channel.ts'
+import type { OutputBlock } from './output-block.ts'
 
 /** How a child ended. Exactly one of the two is set. */
 export interface ChildExit {
@@ -7,8 +8,8 @@ export interface ChildExit {
 }
 
 export interface ChildEvents {
-  /** The bytes are the receiver's to keep. */
-  onOutput(stream: OutputStream, bytes: Buffer): void
+  /** `block` holds the bytes and is the receiver's to release; without it the bytes are its own. */
+  onOutput(stream: OutputStream, bytes: Buffer, block: OutputBlock | undefined): void
   /** Once, when the child itself has ended; output may follow. */
   onExit(exit: ChildExit): void
   /** Once, when no output can come any more. */

@@ -3,8 +3,10 @@ import type { ProcessId, RequestId, SessionId } from '../../protocol/ids.ts'
 import { ProcessTree } from '../life/process-tree.ts'
 import type { Child, ChildEvents, ChildExit } from './child.ts'
 import { wireExitCode } from './exit-status.ts'
+import type { OutputBlock } from './output-block.ts'
 import { OutputLog, type OutputChunk } from './output-log.ts'
 import type { OutputSpool } from './output-spool.ts'
+import { ReaderPace } from './reader-pace.ts'
 import { WriteIds } from './write-ids.ts'
 
 /** Told of everything that happens to a process, in the order of the numbers. */
@@ -13,6 +15,9 @@ export interface ProcessObserver {
   onExited(process: ManagedProcess, seq: number): void
   onClosed(process: ManagedProcess, seq: number): void
 }
+
+/** How far a process without a spool may be ahead of a reader: half of what is kept in memory. */
+const MIN_LEAD_BYTES = 512 * 1024
 
 /** Why the child's output is not being read. */
 export type HoldReason = object
@@ -34,6 +39,7 @@ export interface ProcessSeed {
 export class ManagedProcess implements ChildEvents {
   readonly log: OutputLog
   readonly writeIds = new WriteIds()
+  readonly readerPace: ReaderPace
   readonly startedAtMs = Date.now()
   /** Fires when it is to be stopped before it has started. */
   readonly startAbort = new AbortController()
@@ -61,6 +67,12 @@ export class ManagedProcess implements ChildEvents {
     spool: OutputSpool | undefined,
     private readonly onNote: (process: ManagedProcess) => void,
   ) {
+    this.readerPace = new ReaderPace(
+      spool?.leadBytes ?? MIN_LEAD_BYTES,
+      () => this.log.totalBytes,
+      () => this.hold(this.readerPace),
+      () => this.release(this.readerPace),
+    )
     this.log = new OutputLog(spool, {
       onPressure: (isPressed) => (isPressed ? this.hold(this.log) : this.release(this.log)),
       onSpoolFailure: (error) => this.note(`older output could not be kept on disk: ${error.message}`),
@@ -170,9 +182,10 @@ export class ManagedProcess implements ChildEvents {
     this.child?.resize(columns, rows)
   }
 
-  onOutput(stream: OutputStream, bytes: Buffer): void {
-    const chunk = this.log.append(stream, bytes)
+  onOutput(stream: OutputStream, bytes: Buffer, block: OutputBlock | undefined): void {
+    const chunk = this.log.append(stream, bytes, block)
     for (const observer of this.observers) observer.onOutput(this, chunk)
+    this.readerPace.check()
     if (this.waiters.size > 0) this.wake()
   }
 
@@ -218,6 +231,7 @@ export class ManagedProcess implements ChildEvents {
   /** Lets go of descriptors and disk. The child itself is somebody else's to stop. */
   dispose(): void {
     this.child?.dispose()
+    this.readerPace.dispose()
     void this.log.dispose()
     this.wake()
   }

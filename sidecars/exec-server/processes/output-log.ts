@@ -1,11 +1,18 @@
 import type { OutputStream } from '../../protocol/host-channel.ts'
+import type { OutputBlock } from './output-block.ts'
 import { LostOutput } from './lost-output.ts'
 import type { OutputSpool } from './output-spool.ts'
 
 export interface OutputChunk {
   seq: number
   stream: OutputStream
+  /** Valid to the end of this turn of the event loop (see OutputBlock): copy what is needed longer. */
   bytes: Buffer
+  /** Output bytes of the process before this chunk. */
+  startByte: number
+}
+interface WindowChunk extends OutputChunk {
+  block: OutputBlock | undefined
 }
 /** A range that can no longer be read. */
 export interface OutputGap {
@@ -43,7 +50,7 @@ export interface OutputLogEvents {
 export class OutputLog {
   private readonly lost = new LostOutput()
   /** Oldest first; everything before `head` has been moved away. */
-  private window: OutputChunk[] = []
+  private window: WindowChunk[] = []
   private head = 0
   private windowBytes = 0
   private next = 1
@@ -75,8 +82,8 @@ export class OutputLog {
     return this.windowBytes
   }
 
-  append(stream: OutputStream, bytes: Buffer): OutputChunk {
-    const chunk = { seq: this.next++, stream, bytes }
+  append(stream: OutputStream, bytes: Buffer, block: OutputBlock | undefined): OutputChunk {
+    const chunk = { seq: this.next++, stream, bytes, startByte: this.written, block }
     this.window.push(chunk)
     this.windowBytes += bytes.length
     this.written += bytes.length
@@ -109,7 +116,7 @@ export class OutputLog {
     let bytes = 0
     let index = this.window.length
     for (; index > this.head; index--) {
-      const chunk = this.window[index - 1] as OutputChunk
+      const chunk = this.window[index - 1] as WindowChunk
       bytes += chunk.bytes.length
       if (chunk.seq <= afterSeq) return afterSeq
       if (bytes > maxBytes || this.window.length - index >= maxChunks) return chunk.seq
@@ -137,7 +144,7 @@ export class OutputLog {
     let bytes = 0
     for (const chunk of into) bytes += chunk.bytes.length
     for (let i = this.indexAfter(afterSeq); i < this.window.length && into.length < maxChunks; i++) {
-      const chunk = this.window[i] as OutputChunk
+      const chunk = this.window[i] as WindowChunk
       bytes += chunk.bytes.length
       if (bytes > maxBytes && into.length > 0) return
       into.push(chunk)
@@ -176,7 +183,7 @@ export class OutputLog {
     let high = this.window.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.window[middle] as OutputChunk).seq > afterSeq) high = middle
+      if ((this.window[middle] as WindowChunk).seq > afterSeq) high = middle
       else low = middle + 1
     }
     return low
@@ -185,11 +192,11 @@ export class OutputLog {
   /** Moves the oldest chunks out of memory until no more than `keepBytes` remain there. */
   private spill(keepBytes = WINDOW_BYTES): void {
     if (this.isSpilling) return this.checkPressure()
-    const batch: OutputChunk[] = []
+    const batch: WindowChunk[] = []
     let bytes = 0
     for (let i = this.head; i < this.window.length && bytes < SPILL_MAX_BYTES; i++) {
       if (this.windowBytes - bytes <= keepBytes && this.window.length - i <= WINDOW_CHUNKS && keepBytes > 0) break
-      const chunk = this.window[i] as OutputChunk
+      const chunk = this.window[i] as WindowChunk
       batch.push(chunk)
       bytes += chunk.bytes.length
     }
@@ -197,7 +204,7 @@ export class OutputLog {
     if (!this.spool) return this.forget(batch, bytes, 'lost')
     this.isSpilling = true
     void this.spool
-      .append(batch, this.written - this.windowBytes)
+      .append(batch)
       .catch((error: Error) => this.loseSpool(error))
       .then(() => {
         this.isSpilling = false
@@ -208,8 +215,9 @@ export class OutputLog {
       })
   }
 
-  private forget(batch: readonly OutputChunk[], bytes: number, whither: 'on disk' | 'lost'): void {
+  private forget(batch: readonly WindowChunk[], bytes: number, whither: 'on disk' | 'lost'): void {
     if (whither === 'lost') this.lost.add(batch.at(-1)?.seq ?? 0, this.written - this.windowBytes + bytes)
+    for (const { block } of batch) block?.release()
     this.head += batch.length
     this.windowBytes -= bytes
     // Cutting an array costs its length, so it is done seldom.
@@ -238,4 +246,4 @@ export class OutputLog {
 }
 
 /** Takes the place of moved chunks until the array is cut, so that their bytes are free. */
-const FORGOTTEN: OutputChunk = { seq: 0, stream: 'stdout', bytes: Buffer.alloc(0) }
+const FORGOTTEN: WindowChunk = { seq: 0, stream: 'stdout', bytes: Buffer.alloc(0), startByte: 0, block: undefined }

@@ -3,17 +3,21 @@ import type { OutputStream } from '../../protocol/host-channel.ts'
 import type { OutputChunk } from './output-log.ts'
 
 const STREAMS: readonly OutputStream[] = ['stdout', 'stderr', 'pty']
-/** Record head: stream (1 byte), length (4), sequence number (6). */
+/** Head of one chunk: stream (1 byte), length (4), sequence number (6). */
 const HEAD_BYTES = 11
-/** The spool is cut into this many files, so that dropping the oldest output frees its space. */
+/** Chunks smaller than this on average are put together before they are written. */
+const JOIN_BELOW_BYTES = 4 * 1024
+/**
+ * The spool is cut into this many files. The oldest is emptied for the newest output: writing over pages
+ * that the system has at hand costs a fifth of writing new ones.
+ */
 const SEGMENTS = 8
 
-/** Chunks that were written together and are read together. */
+/** Chunks that were written together and are read together: all heads, then all output. */
 interface Batch {
   segment: Segment
   offset: number
   sizeBytes: number
-  firstSeq: number
   lastSeq: number
   chunks: number
   payloadBytes: number
@@ -24,6 +28,8 @@ interface Segment {
   path: string
   file: FileHandle
   sizeBytes: number
+  /** Counts how often it was started anew: a read that crosses such a moment has read something else. */
+  lives: number
 }
 
 /**
@@ -44,6 +50,10 @@ export class OutputSpool {
     private readonly limitBytes: number,
   ) {}
 
+  /** How far output may run ahead of a reader without danger to what it has not read yet. */
+  get leadBytes(): number {
+    return Math.floor(this.limitBytes / 2)
+  }
   /** Highest sequence number on disk, 0 while nothing is. */
   get lastSeq(): number {
     return this.batches.at(-1)?.lastSeq ?? 0
@@ -53,36 +63,40 @@ export class OutputSpool {
    * Appends chunks in order. One call at a time. Rejects with the system's error when they could not
    * be written whole; nothing of them can then be read.
    */
-  async append(chunks: readonly OutputChunk[], startByte: number): Promise<void> {
+  async append(chunks: readonly OutputChunk[]): Promise<void> {
     const first = chunks[0]
     const last = chunks.at(-1)
     if (!first || !last || this.isDisposed) return
-    const record = encodeChunks(chunks)
-    const segment = await this.segmentFor(record.length)
+    const parts = encodeChunks(chunks)
+    const sizeBytes = parts.reduce((sum, part) => sum + part.length, 0)
+    const segment = await this.segmentFor(sizeBytes)
     const offset = segment.sizeBytes
-    await writeAll(segment.file, record, offset)
-    segment.sizeBytes += record.length
+    await writeAll(segment.file, parts, sizeBytes, offset)
+    segment.sizeBytes += sizeBytes
     this.batches.push({
       segment,
       offset,
-      sizeBytes: record.length,
-      firstSeq: first.seq,
+      sizeBytes,
       lastSeq: last.seq,
       chunks: chunks.length,
-      payloadBytes: record.length - HEAD_BYTES * chunks.length,
-      startByte,
+      payloadBytes: sizeBytes - HEAD_BYTES * chunks.length,
+      startByte: first.startByte,
     })
   }
 
   /**
-   * The chunks after `afterSeq` of the first batch that has any, undefined when there is none.
+   * The chunks after `afterSeq` of the first batch that has any; undefined when there is none, or when
+   * the batch was dropped while it was being read.
    */
   async read(afterSeq: number): Promise<OutputChunk[] | undefined> {
     const batch = this.batches[this.batchAfter(afterSeq)]
     if (!batch) return undefined
+    const { segment } = batch
+    const { lives } = segment
     const record = Buffer.allocUnsafe(batch.sizeBytes)
-    await readAll(batch.segment.file, record, batch.offset)
-    return decodeChunks(record).filter((chunk) => chunk.seq > afterSeq)
+    await readAll(segment.file, record, batch.offset)
+    if (segment.lives !== lives) return undefined
+    return decodeChunks(record, batch).filter((chunk) => chunk.seq > afterSeq)
   }
 
   /** The cursor after which at most so many bytes and chunks are on disk, by whole batches. */
@@ -121,21 +135,28 @@ export class OutputSpool {
     const limit = Math.floor(this.limitBytes / SEGMENTS)
     const current = this.segments.at(-1)
     if (current && current.sizeBytes + sizeBytes <= limit) return current
-    const path = `${this.pathPrefix}.${this.segmentsMade++}`
-    // Exclusive and private: somebody else's file of that name is never written into.
-    const segment = { path, file: await open(path, 'wx+', 0o600), sizeBytes: 0 }
+    const segment = this.segments.length < SEGMENTS ? await this.addSegment() : this.emptyOldest()
     this.segments.push(segment)
-    if (this.segments.length > SEGMENTS) await this.dropOldest()
     return segment
   }
 
-  private async dropOldest(): Promise<void> {
-    const oldest = this.segments.shift()
-    if (!oldest) return
+  private async addSegment(): Promise<Segment> {
+    const path = `${this.pathPrefix}.${this.segmentsMade++}`
+    // Exclusive and private: somebody else's file of that name is never written into.
+    const segment = { path, file: await open(path, 'wx+', 0o600), sizeBytes: 0, lives: 0 }
+    if (!this.isDisposed) return segment
+    await remove(segment)
+    throw new Error('the spool was closed')
+  }
+
+  private emptyOldest(): Segment {
+    const oldest = this.segments.shift() as Segment
     let dropped: Batch | undefined
     while (this.batches[0]?.segment === oldest) dropped = this.batches.shift()
     if (dropped) this.onDropped(dropped.lastSeq, dropped.startByte + dropped.payloadBytes)
-    await remove(oldest)
+    oldest.sizeBytes = 0
+    oldest.lives++
+    return oldest
   }
 }
 
@@ -145,38 +166,45 @@ async function remove({ path, file }: Segment): Promise<void> {
   await file.close().catch(() => {})
 }
 
-function encodeChunks(chunks: readonly OutputChunk[]): Buffer {
-  const size = chunks.reduce((sum, chunk) => sum + HEAD_BYTES + chunk.bytes.length, 0)
-  const record = Buffer.allocUnsafe(size)
+function encodeChunks(chunks: readonly OutputChunk[]): Buffer[] {
+  const heads = Buffer.allocUnsafe(HEAD_BYTES * chunks.length)
   let at = 0
+  let payloadBytes = 0
   for (const { seq, stream, bytes } of chunks) {
-    record[at] = STREAMS.indexOf(stream)
-    record.writeUInt32LE(bytes.length, at + 1)
-    record.writeUIntLE(seq, at + 5, 6)
-    bytes.copy(record, at + HEAD_BYTES)
-    at += HEAD_BYTES + bytes.length
+    heads[at] = STREAMS.indexOf(stream)
+    heads.writeUInt32LE(bytes.length, at + 1)
+    heads.writeUIntLE(seq, at + 5, 6)
+    at += HEAD_BYTES
+    payloadBytes += bytes.length
   }
-  return record
+  const parts = [heads, ...chunks.map(({ bytes }) => bytes)]
+  return payloadBytes < JOIN_BELOW_BYTES * chunks.length ? [Buffer.concat(parts)] : parts
 }
 
-function decodeChunks(record: Buffer): OutputChunk[] {
+function decodeChunks(record: Buffer, { chunks: count, startByte }: Batch): OutputChunk[] {
   const chunks: OutputChunk[] = []
-  for (let at = 0; at < record.length;) {
-    const length = record.readUInt32LE(at + 1)
-    const start = at + HEAD_BYTES
+  const headsBytes = HEAD_BYTES * count
+  let start = headsBytes
+  for (let at = 0; at < headsBytes; at += HEAD_BYTES) {
+    const end = start + record.readUInt32LE(at + 1)
     chunks.push({
       seq: record.readUIntLE(at + 5, 6),
       stream: STREAMS[record[at] as number] as OutputStream,
-      bytes: record.subarray(start, start + length),
+      bytes: record.subarray(start, end),
+      startByte: startByte + start - headsBytes,
     })
-    at = start + length
+    start = end
   }
   return chunks
 }
 
-async function writeAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length;)
-    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten
+async function writeAll(file: FileHandle, parts: Buffer[], sizeBytes: number, position: number): Promise<void> {
+  let { bytesWritten } = await file.writev(parts, position)
+  if (bytesWritten === sizeBytes) return
+  // A disk that is nearly full takes a part.
+  for (const rest = Buffer.concat(parts, sizeBytes); bytesWritten < sizeBytes;)
+    bytesWritten += (await file.write(rest, bytesWritten, sizeBytes - bytesWritten, position + bytesWritten))
+      .bytesWritten
 }
 
 async function readAll(file: FileHandle, bytes: Buffer, position: number): Promise<void> {

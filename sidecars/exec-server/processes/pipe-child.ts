@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import type { Child, ChildEvents, ChildSpec, StdinKind } from './child.ts'
+import { PipeOutput } from './pipe-output.ts'
 
 /**
  * Starts a program on pipes, as leader of a process group and session of its own.
@@ -20,7 +21,7 @@ export async function startPipeChild(spec: ChildSpec, pipeStdin: boolean, events
 }
 
 class PipeChild implements Child {
-  private readonly outputs: readonly Readable[]
+  private readonly outputs: readonly PipeOutput[]
   private readonly input: Writable | null
   private openOutputs = 2
 
@@ -37,15 +38,15 @@ class PipeChild implements Child {
     this.input = child.stdin
     // A reader that went away; the exit says the rest.
     this.input?.on('error', () => {})
-    this.outputs = (['stdout', 'stderr'] as const).map((name) => {
-      const output = child[name] as Readable
-      output.on('data', (bytes: Buffer) => events.onOutput(name, bytes))
-      output.on('error', () => {})
-      output.once('close', () => {
-        if (--this.openOutputs === 0) events.onOutputEnd()
-      })
-      return output
-    })
+    this.outputs = (['stdout', 'stderr'] as const).map(
+      (name) =>
+        new PipeOutput(child[name] as Readable, {
+          onBytes: (bytes, block) => events.onOutput(name, bytes, block),
+          onEnd: () => {
+            if (--this.openOutputs === 0) events.onOutputEnd()
+          },
+        }),
+    )
   }
 
   get queuedInputBytes(): number {
@@ -66,6 +67,6 @@ class PipeChild implements Child {
   resize(): void {}
   dispose(): void {
     this.input?.destroy()
-    for (const output of this.outputs) output.destroy()
+    for (const output of this.outputs) output.dispose()
   }
 }

@@ -35,8 +35,9 @@ export async function readProcess(
     const { chunks } = await log.read(from, pageBytes, MAX_ANSWER_CHUNKS)
     const isOver = process.isClosed || (process.hasExited && process.exitedSeq > afterSeq)
     const leftMs = endsAtMs - performance.now()
-    if (chunks.length > 0 || isOver || leftMs <= 0 || signal.aborted) {
-      const last = chunks.at(-1)
+    const last = chunks.at(-1)
+    if (maxBytes !== undefined) process.readerPace.asked(last ? last.startByte + last.bytes.length : log.totalBytes)
+    if (last || isOver || leftMs <= 0 || signal.aborted) {
       return answer(chunks, maxBytes !== undefined && last ? last.seq + 1 : log.nextSeq, process)
     }
     await process.nextEvent(leftMs, signal)

@@ -74,7 +74,7 @@ class PtyChild implements Child {
     this.output = new PtyOutput(
       forked.fd,
       forked.pty,
-      (bytes) => events.onOutput('pty', bytes),
+      (bytes, block) => events.onOutput('pty', bytes, block),
       () => {
         this.dispose()
         // After the exit, which may be on its way.

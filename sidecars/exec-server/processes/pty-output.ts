@@ -1,25 +1,17 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs'
-import type { SocketConstructorOpts } from 'node:net'
 import { ReadStream } from 'node:tty'
+import { BLOCK_BYTES, COPY_BELOW_BYTES, OutputBlock } from './output-block.ts'
+import type { ReadIntoOptions } from './pipe-output.ts'
 
-/** Reads of a terminal give at most 4 KiB; they are joined up to this size. */
-const JOIN_BYTES = 64 * 1024
-/** Room that must be left for another read. */
+/** What one read of a terminal gives at most; reads are joined until a block is full. */
 const READ_BYTES = 4 * 1024
 /** Joining never delays output longer than this. */
 const JOIN_MS = 4
-/** Below this a chunk is copied, so that it does not keep a whole block alive. */
-const COPY_BYTES = 16 * 1024
 /** Most that is read directly in one turn of the event loop. */
 const TURN_BYTES = 256 * 1024
 /** After the child's end, how often a terminal that somebody else holds open is looked at. */
 const POLL_MIN_MS = 5
 const POLL_MAX_MS = 100
-
-/** An option of every socket in Node that its types know for `connect` only: reads go into our memory. */
-interface ReadIntoOptions extends SocketConstructorOpts {
-  onread: { buffer: () => Uint8Array; callback: (bytesRead: number) => boolean }
-}
 
 /**
  * Reads the master side of a terminal to its very last byte.
@@ -33,10 +25,10 @@ export class PtyOutput {
   private readonly stream: ReadStream
   private slave: number | undefined
   /** Read and not handed on: [from, to) of the block. The next read goes to `to`. */
-  private block = Buffer.allocUnsafeSlow(JOIN_BYTES)
+  private block = new OutputBlock()
   private from = 0
   private to = 0
-  /** Somebody keeps a part of the block: it cannot be used again from the start. */
+  /** Somebody keeps a part of the block: it cannot be filled again from the start. */
   private isShared = false
   private checkedTo = 0
   private sinceMs = 0
@@ -50,7 +42,7 @@ export class PtyOutput {
   constructor(
     private readonly fd: number,
     slavePath: string,
-    private readonly onOutput: (bytes: Buffer) => void,
+    private readonly onOutput: (bytes: Buffer, block: OutputBlock | undefined) => void,
     private readonly onEnd: () => void,
   ) {
     this.slave = openSync(slavePath, constants.O_RDWR | constants.O_NOCTTY)
@@ -104,13 +96,14 @@ export class PtyOutput {
   /** Where the next read goes. Node asks for it once per read, before the read. */
   private room(): Buffer {
     if (this.from === this.to && !this.isShared) this.from = this.to = 0
-    if (JOIN_BYTES - this.to < READ_BYTES) {
+    if (BLOCK_BYTES - this.to < READ_BYTES) {
       this.flush()
-      this.block = Buffer.allocUnsafeSlow(JOIN_BYTES)
+      this.block.release()
+      this.block = new OutputBlock()
       this.isShared = false
       this.from = this.to = 0
     }
-    return this.block.subarray(this.to)
+    return this.block.bytes.subarray(this.to)
   }
 
   private received(bytesRead: number): boolean {
@@ -138,11 +131,11 @@ export class PtyOutput {
     const { block, from, to } = this
     if (from === to) return
     this.from = to
-    const bytes = block.subarray(from, to)
-    if (bytes.length < COPY_BYTES) this.onOutput(Buffer.from(bytes))
+    const bytes = block.bytes.subarray(from, to)
+    if (bytes.length < COPY_BELOW_BYTES) this.onOutput(Buffer.from(bytes), undefined)
     else {
       this.isShared = true
-      this.onOutput(bytes)
+      this.onOutput(bytes, block.retain())
     }
   }
 
