@@ -248,6 +248,18 @@ describe('removing', () => {
   })
 })
 
+describe('removing', () => {
+  it('takes out a rule whose saving is still under way', async () => {
+    await rules.start()
+    const [rule] = rules.amend(rules.propose(judged(command('npm', 'test')), 'allow') ?? [])
+    const removed = rules.remove(rule!.id)
+    expect(verdict(command('npm', 'test'))).toBe('ask')
+    await removed
+    expect(verdict(command('npm', 'test'))).toBe('ask')
+    expect(await saved()).toBe('')
+  })
+})
+
 describe('views', () => {
   it('show where a rule stands, how often it fired and what takes its effect', async () => {
     await put(`prefix_rule(["git"], "prompt")

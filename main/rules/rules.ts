@@ -13,7 +13,12 @@ import { SessionGrants, type SessionGrant } from './session-grants.ts'
 
 export { stepText, decidingStep, type JudgedStep, type Judgement } from './judgement.ts'
 export type { RuleProblem } from './rule-folder.ts'
-export type { HostRule, Rule } from './rule.ts'
+export { matchesConnection } from './judge-connection.ts'
+export { ruleWords } from './rule-text.ts'
+export { grantView, ruleView, type RuleViewContext } from './rule-view.ts'
+export { ProgramPath } from './program-path.ts'
+export { loadShellGrammar, type ShellGrammar } from './shell-grammar.ts'
+export { placeName, type HostRule, type Rule } from './rule.ts'
 export type { SessionGrant } from './session-grants.ts'
 export type { ProxyRules } from './judge-connection.ts'
 
@@ -47,6 +52,8 @@ export class Rules {
   private sessionHosts: HostRule[] = []
   /** Rules that are not in their file yet, by text. */
   private readonly unsaved = new Map<string, Rule>()
+  /** Texts of rules that are being removed while their file may still hold them. */
+  private readonly leaving = new Set<string>()
   private commands: CommandRules = { commands: [], executables: new Map() }
   private hosts: HostRule[] = []
   private readonly listeners = new Set<() => void>()
@@ -79,7 +86,7 @@ export class Rules {
   }
 
   all(): Rule[] {
-    return [...this.folder.current().rules, ...this.unsavedRules(), ...this.sessionHosts]
+    return [...this.standing(), ...this.sessionHosts]
   }
   sessionGrants(): SessionGrant[] {
     return this.grants.all()
@@ -131,9 +138,16 @@ export class Rules {
     return after.verdict === verdict ? rules : undefined
   }
 
+  /** The rule for exactly this host, on its port or on every port. */
+  hostRule(to: { host: string; port: number }, verdict: Verdict, anyPort: boolean): HostRule {
+    const rule = this.unsavedRule(proposeHostRule(to, verdict, anyPort))
+    if (rule.kind !== 'network') throw new RpcError('internal', 'a host rule must name a host')
+    return rule
+  }
+
   /** Puts rules in force at once and writes them to their file as soon as the disk takes them. */
   amend(rules: readonly Rule[]): Rule[] {
-    const present = new Map(this.all().map((rule) => [rule.text, rule]))
+    const present = new Map(this.standing().map((rule) => [rule.text, rule]))
     const inForce = rules.map((rule) => present.get(rule.text) ?? rule)
     for (const rule of inForce) if (!present.has(rule.text)) this.unsaved.set(rule.text, rule)
     this.rebuild()
@@ -179,14 +193,9 @@ export class Rules {
     const grant = this.grants.remove(id)
     const rule = this.all().find((candidate) => candidate.id === id)
     if (!grant && !rule) throw new RpcError('notFound', `There is no rule ${id} any more.`)
-    if (rule?.place) {
-      const found = await this.folder.remove(rule).catch((error: unknown) => {
-        throw new RpcError('unavailable', (error as Error).message, undefined, { cause: error })
-      })
-      if (!found) throw new RpcError('notFound', `The rule is no longer in ${rule.place.file}.`)
-    }
-    if (rule) this.unsaved.delete(rule.text)
-    this.sessionHosts = this.sessionHosts.filter((candidate) => candidate.id !== id)
+    if (rule && this.sessionHosts.includes(rule as HostRule))
+      this.sessionHosts = this.sessionHosts.filter((candidate) => candidate !== rule)
+    else if (rule) await this.removeStanding(rule)
     this.rebuild()
     return grant ?? rule!
   }
@@ -205,6 +214,27 @@ export class Rules {
   }
   firedOf(id: RuleId): { count: number; lastAtMs: number } | undefined {
     return this.fired.get(id)
+  }
+
+  /** Out of force at once; out of the file, also when a write that adds it is still under way. */
+  private async removeStanding(rule: Rule): Promise<void> {
+    const wasUnsaved = this.unsaved.delete(rule.text)
+    this.leaving.add(rule.text)
+    this.rebuild()
+    try {
+      if (wasUnsaved) await this.saving
+      const saved = this.folder
+        .current()
+        .rules.find(({ text, place }) => text === rule.text && (wasUnsaved || place?.file === rule.place?.file))
+      const found = saved !== undefined && (await this.folder.remove(saved))
+      if (!found && !wasUnsaved) throw new RpcError('notFound', `The rule is no longer in ${rule.place?.file}.`)
+    } catch (error) {
+      if (error instanceof RpcError) throw error
+      throw new RpcError('unavailable', (error as Error).message, undefined, { cause: error })
+    } finally {
+      this.leaving.delete(rule.text)
+      this.rebuild()
+    }
   }
 
   private judgeWritten({ subject, sessionId }: Judged, extra: readonly Rule[] = []): Judgement {
@@ -247,8 +277,10 @@ export class Rules {
     return inMemory
   }
 
-  private unsavedRules(): Rule[] {
-    return [...this.unsaved.values()]
+  /** Rules of files, and those that are on their way there. */
+  private standing(): Rule[] {
+    const rules = [...this.folder.current().rules, ...this.unsaved.values()]
+    return rules.filter((rule) => !this.leaving.has(rule.text))
   }
 
   private rebuild(): void {

@@ -1,0 +1,172 @@
+import type { ConnectionView } from '../../preload/api.ts'
+import type { ConnectionFacts } from '../../sidecars/protocol/host-channel.ts'
+import type { ConnectionId, ProcessId, SessionId } from '../../sidecars/protocol/ids.ts'
+import type { Audit } from '../audit/audit.ts'
+import { connectionView, type ConnectionContext } from './connection-view.ts'
+import type { LeaseHolder } from './leases.ts'
+
+/** Connections kept in memory, for decisions about them and for what a rule would have matched. */
+const KEPT = 20_000
+/** The newest of them, which the window holds. */
+const SHOWN = 2_000
+/** Sessions and processes of which counts are kept. */
+const COUNTED = 10_000
+
+export interface ConnectionsOptions {
+  audit: Pick<Audit, 'record'>
+  holderOf(facts: ConnectionFacts): LeaseHolder | undefined
+  contextOf(
+    facts: ConnectionFacts,
+    holder: LeaseHolder | undefined,
+  ): Omit<ConnectionContext, 'processId' | 'sessionId' | 'command'>
+  publish(id: ConnectionId, view: ConnectionView | null): void
+  /** Connections were decided: `count` of them, counting folded blocks. */
+  onDecided(facts: ConnectionFacts, holder: LeaseHolder | undefined, count: number): void
+  now?: () => number
+}
+
+export interface KeptConnection {
+  facts: ConnectionFacts
+  holder: LeaseHolder | undefined
+}
+interface ConnectionRecord extends KeptConnection {
+  generation: number
+  /** How many of the folded ones are counted and on record. */
+  decidedCount: number
+  isEndRecorded: boolean
+}
+export interface ConnectionCounts {
+  connectionCount: number
+  blockedCount: number
+}
+
+/** Connections of this run, joined with the processes and sessions that made them. */
+export class Connections {
+  private readonly records = new Map<ConnectionId, ConnectionRecord>()
+  private readonly shown = new Set<ConnectionId>()
+  private readonly counts = new Map<string, ConnectionCounts>()
+  private readonly now: () => number
+
+  constructor(private readonly options: ConnectionsOptions) {
+    this.now = options.now ?? Date.now
+  }
+
+  /** News from the proxy's life `generation`. */
+  change(facts: ConnectionFacts, generation: number): void {
+    const known = this.records.get(facts.id)
+    if (known && known.generation > generation) return
+    const record: ConnectionRecord = known ?? {
+      facts,
+      holder: this.options.holderOf(facts),
+      generation,
+      decidedCount: 0,
+      isEndRecorded: false,
+    }
+    record.facts = facts
+    if (!known) this.keep(record)
+    this.noteDecision(record)
+    this.noteEnd(record)
+    this.publish(record)
+  }
+
+  /** Connections that were open when a life of the proxy ended. */
+  loseGeneration(generation: number, reason: string): void {
+    for (const record of this.records.values()) {
+      const { facts } = record
+      if (record.generation > generation || facts.closedAtMs !== undefined) continue
+      record.facts = { ...facts, state: facts.state === 'asked' ? 'blocked' : 'failed', reason, closedAtMs: this.now() }
+      this.noteDecision(record)
+      this.noteEnd(record)
+      this.publish(record)
+    }
+  }
+
+  get(id: ConnectionId): KeptConnection | undefined {
+    return this.records.get(id)
+  }
+  all(): Iterable<KeptConnection> {
+    return this.records.values()
+  }
+  countsOf(id: SessionId | ProcessId): ConnectionCounts {
+    return this.counts.get(id) ?? { connectionCount: 0, blockedCount: 0 }
+  }
+
+  private keep(record: ConnectionRecord): void {
+    const { id } = record.facts
+    this.records.set(id, record)
+    const [oldest] = this.records.keys()
+    if (this.records.size > KEPT && oldest !== undefined) this.records.delete(oldest)
+    this.shown.add(id)
+    const [oldestShown] = this.shown
+    if (this.shown.size <= SHOWN || oldestShown === undefined) return
+    this.shown.delete(oldestShown)
+    this.options.publish(oldestShown, null)
+  }
+
+  private publish({ facts, holder }: ConnectionRecord): void {
+    // News of a row that has left the window's list would bring it back.
+    if (!this.shown.has(facts.id)) return
+    const { processId = null, sessionId = null, command = null } = holder ?? {}
+    const context = { ...this.options.contextOf(facts, holder), processId, sessionId, command }
+    this.options.publish(facts.id, connectionView(facts, context))
+  }
+
+  private noteDecision(record: ConnectionRecord): void {
+    const { facts, holder } = record
+    if (facts.state === 'asked') return
+    const added = facts.count - record.decidedCount
+    if (added <= 0) return
+    record.decidedCount = facts.count
+    const isBlocked = (facts.verdict ?? (facts.state === 'blocked' ? 'deny' : 'allow')) === 'deny'
+    if (holder) for (const id of [holder.sessionId, holder.processId]) this.count(id, added, isBlocked)
+    this.recordDecision(record, isBlocked, added)
+    this.options.onDecided(facts, holder, added)
+  }
+
+  private recordDecision({ facts, holder }: ConnectionRecord, isBlocked: boolean, count: number): void {
+    const { id, host, port, protocol, method, reason, ruleId, requestId } = facts
+    this.options.audit.record({
+      kind: 'connection.decided',
+      connectionId: id,
+      ...(holder && { sessionId: holder.sessionId, processId: holder.processId }),
+      host,
+      port,
+      protocol,
+      ...(method !== undefined && { method }),
+      verdict: isBlocked ? 'deny' : 'allow',
+      ...(reason !== undefined && { reason }),
+      ...(ruleId !== undefined && { ruleId }),
+      ...(requestId !== undefined && { requestId }),
+      count,
+    })
+  }
+
+  /** Blocked ones have no life to tell about. */
+  private noteEnd(record: ConnectionRecord): void {
+    const { facts, holder } = record
+    if (record.isEndRecorded || (facts.state !== 'closed' && facts.state !== 'failed')) return
+    record.isEndRecorded = true
+    const { id, host, port, state, bytesIn, bytesOut } = facts
+    const session = holder && { sessionId: holder.sessionId }
+    this.options.audit.record({
+      kind: 'connection.ended',
+      connectionId: id,
+      ...session,
+      host,
+      port,
+      state,
+      bytesIn,
+      bytesOut,
+    })
+  }
+
+  private count(id: string, added: number, isBlocked: boolean): void {
+    const { connectionCount, blockedCount } = this.counts.get(id) ?? { connectionCount: 0, blockedCount: 0 }
+    this.counts.set(id, {
+      connectionCount: connectionCount + added,
+      blockedCount: blockedCount + (isBlocked ? added : 0),
+    })
+    const [oldest] = this.counts.keys()
+    if (this.counts.size > COUNTED && oldest !== undefined) this.counts.delete(oldest)
+  }
+}
