@@ -50,7 +50,6 @@ function Inbox({ goToId }: { goToId: string | null }): ReactNode {
       </PageBody>
     </>
   )
-  if (isEmpty) return content
   return (
     <SplitPane
       name="inbox"
@@ -59,6 +58,7 @@ function Inbox({ goToId }: { goToId: string | null }): ReactNode {
       initialPx={280}
       minPx={200}
       maxPx={440}
+      folded={isEmpty}
       pane={
         <div className="section-list" data-region="list" tabIndex={-1} role="region" aria-label="Queue of requests">
           <RequestQueue groups={order.groups} />

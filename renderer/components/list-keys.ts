@@ -7,7 +7,14 @@ export function moveThroughLinks(event: KeyboardEvent<HTMLElement>): void {
   if (target.matches('input, textarea, select')) return
   const links = [...event.currentTarget.querySelectorAll<HTMLElement>('a[href]')]
   const at = links.indexOf(target.closest('a') as HTMLElement)
-  const moves: Record<string, number> = { j: at + 1, ArrowDown: at + 1, k: at - 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 }
+  const moves: Record<string, number> = {
+    j: at + 1,
+    ArrowDown: at + 1,
+    k: at - 1,
+    ArrowUp: at - 1,
+    Home: 0,
+    End: links.length - 1,
+  }
   const next = moves[event.key]
   const link = next === undefined ? undefined : links[Math.max(0, Math.min(links.length - 1, next))]
   if (!link) return

@@ -60,9 +60,10 @@ function decode(text: string): string {
   }
 }
 
-/** Goes there, with a step in the history. */
-export function go(target: Place): void {
-  window.location.hash = placeHref(target)
+/** Goes there, with a step in the history unless it `replaces` the place where one is. */
+export function go(target: Place, { replaces = false } = {}): void {
+  if (replaces) window.location.replace(placeHref(target))
+  else window.location.hash = placeHref(target)
 }
 
 const subscribe = (listener: () => void): (() => void) => {

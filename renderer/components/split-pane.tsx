@@ -13,11 +13,14 @@ export interface SplitPaneProps {
   initialPx: number
   minPx: number
   maxPx: number
+  /** Leaves the pane out and keeps the rest as it is: what is in it is not built anew. */
+  folded?: boolean
   pane: ReactNode
   children: ReactNode
 }
 
-export function SplitPane({ name, label, side, initialPx, minPx, maxPx, pane, children }: SplitPaneProps): ReactNode {
+export function SplitPane({ folded = false, ...props }: SplitPaneProps): ReactNode {
+  const { name, label, side, initialPx, minPx, maxPx, pane, children } = props
   const [widthPx, setWidthPx] = useRememberedWidth(name, initialPx, minPx, maxPx)
 
   const drag = (event: PointerEvent<HTMLDivElement>): void => {
@@ -39,27 +42,31 @@ export function SplitPane({ name, label, side, initialPx, minPx, maxPx, pane, ch
     setWidthPx(widthPx + towardsEnd * STEP_PX * (side === 'start' ? 1 : -1))
   }
 
-  const sized = (
+  const sized = !folded && (
     <div className="split-sized" style={{ width: widthPx }}>
       {pane}
     </div>
   )
+  const divider = !folded && (
+    <div
+      className="split-divider"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={label}
+      aria-valuenow={widthPx}
+      aria-valuemin={minPx}
+      aria-valuemax={maxPx}
+      tabIndex={0}
+      onPointerDown={drag}
+      onKeyDown={nudge}
+    />
+  )
   return (
     <div className={`split-pane ${side}`}>
       {side === 'start' && sized}
-      <div
-        className="split-divider"
-        role="separator"
-        aria-orientation="vertical"
-        aria-label={label}
-        aria-valuenow={widthPx}
-        aria-valuemin={minPx}
-        aria-valuemax={maxPx}
-        tabIndex={0}
-        onPointerDown={drag}
-        onKeyDown={nudge}
-      />
+      {side === 'start' && divider}
       <div className="split-rest">{children}</div>
+      {side === 'end' && divider}
       {side === 'end' && sized}
     </div>
   )

@@ -24,7 +24,8 @@ function start(terminal: OutputSink = new SlowTerminal()) {
   const { port1, port2 } = new MessageChannel()
   open.push(port1, port2)
   const sent: OutputPortFromView[] = []
-  port2.onmessage = ({ data }) => sent.push(data as OutputPortFromView)
+  port2.addEventListener('message', ({ data }) => sent.push(data as OutputPortFromView))
+  port2.start()
   const events: string[] = []
   const detach = flowOutput(port1, terminal, {
     onTaken: ({ seq, stream }) => events.push(`taken ${seq} ${stream}`),
@@ -85,7 +86,11 @@ test('a dropped range is drawn as a line that says how many bytes', async () => 
 test('E42 when the output ends, modes that a program left on are switched off', async () => {
   const terminal = new SlowTerminal()
   const { events, send } = start(terminal)
-  await send(output(1, 'pty', '\x1b[?1049h\x1b[?1003h\x1b[?25l'), { type: 'exited', seq: 2, exitCode: 1, exitSignal: null }, { type: 'closed', seq: 3 })
+  await send(
+    output(1, 'pty', '\x1b[?1049h\x1b[?1003h\x1b[?25l'),
+    { type: 'exited', seq: 2, exitCode: 1, exitSignal: null },
+    { type: 'closed', seq: 3 },
+  )
   expect(terminal.text.endsWith(RESET_MODES)).toBe(true)
   expect(events).toEqual(['exited 1 null'])
   terminal.take()

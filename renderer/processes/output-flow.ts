@@ -43,7 +43,7 @@ export function flowOutput(port: MessagePort, sink: OutputSink, events: OutputFl
     }
   }
 
-  port.onmessage = ({ data }: MessageEvent<OutputPortFromServer>) => {
+  const onMessage = ({ data }: MessageEvent<OutputPortFromServer>): void => {
     if (detached) return
     switch (data.type) {
       case 'output': {
@@ -70,12 +70,14 @@ export function flowOutput(port: MessagePort, sink: OutputSink, events: OutputFl
         events.onFailed?.(data.message)
     }
   }
+  port.addEventListener('message', onMessage)
+  port.start()
 
   return () => {
     if (detached) return
     detached = true
     post({ type: 'detach' })
-    port.onmessage = null
+    port.removeEventListener('message', onMessage)
     port.close()
   }
 }

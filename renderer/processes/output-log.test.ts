@@ -120,7 +120,11 @@ test('a splitter that starts in the middle makes the same rows as one that start
   const chunk = fc.string({ unit: fc.constantFrom('a', '\n', '€', '\r'), maxLength: 30 })
   fc.assert(
     fc.property(fc.array(chunk, { maxLength: 8 }), (texts) => {
-      const chunks = texts.map((text, i): ProcessChunkView => ({ seq: i + 1, stream: 'stdout', bytes: encoder.encode(text) }))
+      const chunks = texts.map((text, i): ProcessChunkView => ({
+        seq: i + 1,
+        stream: 'stdout',
+        bytes: encoder.encode(text),
+      }))
       const whole: { text: string; seq: number; offset: number; continues: boolean }[] = []
       const splitter = new RowSplitter((row, start) => whole.push({ text: row.text, ...start }))
       for (const one of chunks) splitter.push(one)

@@ -132,7 +132,11 @@ export class OutputLog {
   }
 
   /** Finds every row that contains `query`, ignoring case. Tells of progress page by page until aborted. */
-  async search(query: string, signal: AbortSignal, onProgress: (progress: SearchProgress) => void): Promise<Outcome<null>> {
+  async search(
+    query: string,
+    signal: AbortSignal,
+    onProgress: (progress: SearchProgress) => void,
+  ): Promise<Outcome<null>> {
     const wanted = query.toLowerCase()
     const found: number[] = []
     const report = (searched: number, done: boolean): void => onProgress({ rows: [...found], searched, done })
@@ -142,7 +146,8 @@ export class OutputLog {
       if (answer && !answer.ok) return answer
       const rows = answer?.value ?? this.cache.get(page) ?? []
       const first = page * PAGE_ROWS
-      for (const [offset, row] of rows.entries()) if (row.text.toLowerCase().includes(wanted)) found.push(first + offset)
+      for (const [offset, row] of rows.entries())
+        if (row.text.toLowerCase().includes(wanted)) found.push(first + offset)
       report(first + rows.length, false)
     }
     if (this.splitter.unfinished()?.text.toLowerCase().includes(wanted)) found.push(this.rows)

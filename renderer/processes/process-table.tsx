@@ -24,9 +24,22 @@ const COLUMNS: readonly GridColumn<ProcessView>[] = [
     sortable: true,
     cell: (process) => <VisibleText code text={shorten(commandText(process.argv), 240)} />,
   },
-  { id: 'session', title: 'Session', track: 'minmax(100px, 1fr)', sortable: true, cell: (process) => <VisibleText text={process.sessionTitle} /> },
+  {
+    id: 'session',
+    title: 'Session',
+    track: 'minmax(100px, 1fr)',
+    sortable: true,
+    cell: (process) => <VisibleText text={process.sessionTitle} />,
+  },
   { id: 'pid', title: 'Pid', track: '64px', alignEnd: true, cell: (process) => process.pid ?? '' },
-  { id: 'started', title: 'Started', track: '72px', alignEnd: true, sortable: true, cell: (process) => formatClock(process.startedAtMs) },
+  {
+    id: 'started',
+    title: 'Started',
+    track: '72px',
+    alignEnd: true,
+    sortable: true,
+    cell: (process) => formatClock(process.startedAtMs),
+  },
   {
     id: 'duration',
     title: 'Duration',
@@ -50,7 +63,14 @@ const COLUMNS: readonly GridColumn<ProcessView>[] = [
     sortable: true,
     cell: (process) => (process.rssBytes === null ? '' : formatBytes(process.rssBytes)),
   },
-  { id: 'output', title: 'Output', track: '72px', alignEnd: true, sortable: true, cell: (process) => formatBytes(process.outputBytes) },
+  {
+    id: 'output',
+    title: 'Output',
+    track: '72px',
+    alignEnd: true,
+    sortable: true,
+    cell: (process) => formatBytes(process.outputBytes),
+  },
 ]
 
 export function ProcessTable({ narrowing }: { narrowing: Narrowing | null }): ReactNode {
@@ -59,8 +79,13 @@ export function ProcessTable({ narrowing }: { narrowing: Narrowing | null }): Re
   const [liveOnly, setLiveOnly] = useState(false)
   const [sort, setSort] = useState<ProcessSort | null>(null)
   const [currentId, setCurrentId] = useState<string | null>(null)
-  const session = useFeed((state) => (narrowing?.by === 'session' ? state.tables.sessions.rows.get(narrowing.value) : undefined))
-  const rows = useMemo(() => filterProcesses(processes, { query, liveOnly, narrowing }, sort), [liveOnly, narrowing, processes, query, sort])
+  const session = useFeed((state) =>
+    narrowing?.by === 'session' ? state.tables.sessions.rows.get(narrowing.value) : undefined,
+  )
+  const rows = useMemo(
+    () => filterProcesses(processes, { query, liveOnly, narrowing }, sort),
+    [liveOnly, narrowing, processes, query, sort],
+  )
 
   const sortBy = (column: string): void => {
     // First press: largest or latest first; second: the other way; third: as it was.
@@ -81,7 +106,9 @@ export function ProcessTable({ narrowing }: { narrowing: Narrowing | null }): Re
       </PageHead>
       {rows.length === 0 ? (
         <EmptyState title={processes.length === 0 ? 'Nothing has run yet.' : 'No process matches.'}>
-          {processes.length === 0 && <p>Every command that an agent runs through Gatehouse is a row here, with all of its output.</p>}
+          {processes.length === 0 && (
+            <p>Every command that an agent runs through Gatehouse is a row here, with all of its output.</p>
+          )}
         </EmptyState>
       ) : (
         <RowGrid

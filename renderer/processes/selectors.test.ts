@@ -5,8 +5,23 @@ import { NOON_MS, process, snapshot } from '../testing/view-fixtures.ts'
 import { exitWords, filterProcesses, selectProcesses } from './selectors.ts'
 
 const running = process({ id: 'run', argv: ['npm', 'test'], startedAtMs: NOON_MS - 90_000, cpuPercent: 50 })
-const done = process({ id: 'done', argv: ['ls'], state: 'closed', exitCode: 0, startedAtMs: NOON_MS, outputBytes: 9, cpuPercent: null })
-const other = process({ id: 'other', sessionId: 'ses_2', sessionTitle: 'docs', argv: ['make'], startedAtMs: NOON_MS - 10, pid: 77 })
+const done = process({
+  id: 'done',
+  argv: ['ls'],
+  state: 'closed',
+  exitCode: 0,
+  startedAtMs: NOON_MS,
+  outputBytes: 9,
+  cpuPercent: null,
+})
+const other = process({
+  id: 'other',
+  sessionId: 'ses_2',
+  sessionTitle: 'docs',
+  argv: ['make'],
+  startedAtMs: NOON_MS - 10,
+  pid: 77,
+})
 const state = applySnapshot(initialFeedState(), snapshot({ processes: [done, running, other] }), NOON_MS)
 const everything = { query: '', liveOnly: false, narrowing: null }
 const ids = (rows: readonly { id: string }[]): string[] => rows.map((row) => row.id)
@@ -27,7 +42,9 @@ test.each([
 test('the table narrows to a session and to what is running', () => {
   const narrowing = { by: 'session' as const, value: 'ses_1' }
   expect(ids(filterProcesses(selectProcesses(state), { ...everything, narrowing }, null))).toEqual(['run', 'done'])
-  expect(ids(filterProcesses(selectProcesses(state), { ...everything, narrowing, liveOnly: true }, null))).toEqual(['run'])
+  expect(ids(filterProcesses(selectProcesses(state), { ...everything, narrowing, liveOnly: true }, null))).toEqual([
+    'run',
+  ])
 })
 
 test('columns sort both ways; an unknown value counts as least', () => {
@@ -39,8 +56,11 @@ test('columns sort both ways; an unknown value counts as least', () => {
 
 test('an exit is said in words', () => {
   expect(
-    [running, done, { ...done, exitCode: undefined, exitSignal: 'SIGKILL' }, { ...done, state: 'failed' as const, exitCode: undefined }].map(
-      exitWords,
-    ),
+    [
+      running,
+      done,
+      { ...done, exitCode: undefined, exitSignal: 'SIGKILL' },
+      { ...done, state: 'failed' as const, exitCode: undefined },
+    ].map(exitWords),
   ).toEqual([null, 'exit 0', 'SIGKILL', 'not started'])
 })

@@ -50,7 +50,9 @@ export function filterProcesses(
     if (filter.liveOnly && !isLive(process)) return false
     if (narrowing?.by === 'session' && process.sessionId !== narrowing.value) return false
     if (query === '') return true
-    return `${commandText(process.argv)}\n${process.cwd}\n${process.sessionTitle}\n${process.pid ?? ''}`.toLowerCase().includes(query)
+    return `${commandText(process.argv)}\n${process.cwd}\n${process.sessionTitle}\n${process.pid ?? ''}`
+      .toLowerCase()
+      .includes(query)
   })
   const keyOf = sort && SORT_KEYS[sort.column]
   if (!keyOf) return rows

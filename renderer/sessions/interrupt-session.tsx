@@ -32,7 +32,9 @@ export function useInterruptSession(session: SessionView, live: readonly Process
     )
   }
   const start = (): void => (live.length > 1 ? setAsking(true) : interrupt())
-  useActions(session.closedAtMs === null ? [{ id: 'interrupt', title: `Interrupt ${name}`, chord: 'Mod+.', run: start }] : [])
+  useActions(
+    session.closedAtMs === null ? [{ id: 'interrupt', title: `Interrupt ${name}`, chord: 'Mod+.', run: start }] : [],
+  )
 
   const count = countOf(live.length, 'process', 'processes')
   return {

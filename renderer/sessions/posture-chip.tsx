@@ -14,7 +14,13 @@ export const POSTURE_WORDS: Record<Posture, string> = {
 /** In the order in which they matter to the owner. */
 export const POSTURES: readonly Posture[] = ['waits', 'working', 'idle', 'ended', 'failed']
 
-const TONES: Record<Posture, ChipTone> = { waits: 'accent', working: 'neutral', idle: 'neutral', ended: 'neutral', failed: 'deny' }
+const TONES: Record<Posture, ChipTone> = {
+  waits: 'accent',
+  working: 'neutral',
+  idle: 'neutral',
+  ended: 'neutral',
+  failed: 'deny',
+}
 const ICONS: Partial<Record<Posture, IconName>> = { waits: 'question', failed: 'warning' }
 
 export function PostureChip({ posture }: { posture: Posture }): ReactNode {

@@ -4,7 +4,14 @@ import { initialFeedState } from '../feed/feed-state.ts'
 import { connection, NOON_MS, process, session, snapshot } from '../testing/view-fixtures.ts'
 import { filterSessions, groupSessions, selectProcessesOfSession, selectSessions } from './selectors.ts'
 
-const older = session({ id: 'old', title: 'Write docs', agentName: 'codex', cwd: '/w/docs', posture: 'idle', lastActivityAtMs: NOON_MS - 60_000 })
+const older = session({
+  id: 'old',
+  title: 'Write docs',
+  agentName: 'codex',
+  cwd: '/w/docs',
+  posture: 'idle',
+  lastActivityAtMs: NOON_MS - 60_000,
+})
 const newer = session({ id: 'new', title: 'Fix test', cwd: '/w/shop', posture: 'waits', lastActivityAtMs: NOON_MS })
 const state = applySnapshot(
   initialFeedState(),
@@ -34,12 +41,20 @@ test.each([
 })
 
 test('postures narrow the list, none means all', () => {
-  expect([find('', ['waits']), find('', ['waits', 'idle']), find('docs', ['waits'])]).toEqual([['new'], ['new', 'old'], []])
+  expect([find('', ['waits']), find('', ['waits', 'idle']), find('docs', ['waits'])]).toEqual([
+    ['new'],
+    ['new', 'old'],
+    [],
+  ])
 })
 
 test('groups are in order of their latest session', () => {
   const names = (by: 'time' | 'folder' | 'agent') => groupSessions([newer, older], by).map((group) => group.name)
-  expect([names('time'), names('folder'), names('agent')]).toEqual([[null], ['/w/shop', '/w/docs'], ['claude-code', 'codex']])
+  expect([names('time'), names('folder'), names('agent')]).toEqual([
+    [null],
+    ['/w/shop', '/w/docs'],
+    ['claude-code', 'codex'],
+  ])
 })
 
 test('a selector returns the same object while nothing it reads changes', () => {

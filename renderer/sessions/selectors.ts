@@ -62,7 +62,10 @@ export function memoizeSessionFilter(filter: SessionFilter): (state: FeedState) 
 export type SessionGrouping = 'time' | 'folder' | 'agent'
 
 /** Groups in order of their latest session; by time there is one group without a name. */
-export function groupSessions(sessions: readonly SessionView[], by: SessionGrouping): { name: string | null; sessions: SessionView[] }[] {
+export function groupSessions(
+  sessions: readonly SessionView[],
+  by: SessionGrouping,
+): { name: string | null; sessions: SessionView[] }[] {
   if (by === 'time') return [{ name: null, sessions: [...sessions] }]
   const groups = new Map<string, SessionView[]>()
   for (const session of sessions) {
@@ -74,9 +77,15 @@ export function groupSessions(sessions: readonly SessionView[], by: SessionGroup
   return [...groups].map(([name, grouped]) => ({ name, sessions: grouped }))
 }
 
-const processesBySession = memoizeLast((table: Tables['processes']) => groupRows(table.rows.values(), (row) => row.sessionId))
-const requestsBySession = memoizeLast((table: Tables['approvals']) => groupRows(table.rows.values(), (row) => row.sessionId))
-const connectionsBySession = memoizeLast((table: Tables['connections']) => groupRows(table.rows.values(), (row) => row.sessionId))
+const processesBySession = memoizeLast((table: Tables['processes']) =>
+  groupRows(table.rows.values(), (row) => row.sessionId),
+)
+const requestsBySession = memoizeLast((table: Tables['approvals']) =>
+  groupRows(table.rows.values(), (row) => row.sessionId),
+)
+const connectionsBySession = memoizeLast((table: Tables['connections']) =>
+  groupRows(table.rows.values(), (row) => row.sessionId),
+)
 
 function groupRows<V>(rows: Iterable<V>, keyOf: (row: V) => string | null): ReadonlyMap<string, readonly V[]> {
   const groups = new Map<string, V[]>()

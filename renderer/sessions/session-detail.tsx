@@ -56,7 +56,9 @@ export function SessionDetail({ session }: { session: SessionView }): ReactNode 
       <PageBody>
         <dl className="facts">
           <Fact name="agent">
-            <VisibleText text={session.agentVersion ? `${session.agentName} ${session.agentVersion}` : session.agentName} />
+            <VisibleText
+              text={session.agentVersion ? `${session.agentName} ${session.agentVersion}` : session.agentName}
+            />
           </Fact>
           <Fact name="came by">{VIA_WORDS[session.via] ?? session.via}</Fact>
           {session.cwd && (
@@ -73,7 +75,14 @@ export function SessionDetail({ session }: { session: SessionView }): ReactNode 
             </Fact>
           )}
         </dl>
-        <Part title="Requests" rows={requests} at={(row) => row.askedAtMs} keyOf={(row) => row.id} none="It has asked for nothing yet." draw={drawRequest} />
+        <Part
+          title="Requests"
+          rows={requests}
+          at={(row) => row.askedAtMs}
+          keyOf={(row) => row.id}
+          none="It has asked for nothing yet."
+          draw={drawRequest}
+        />
         <Part
           title="Processes"
           rows={processes}
@@ -125,7 +134,9 @@ function Part<Row>({ title, rows, at, keyOf, none, more, draw }: PartProps<Row>)
       </ul>
       {more && rows.length > 0 && (
         <a className="link" href={placeHref(more)}>
-          {rows.length > latest.length ? `All ${countOf(rows.length, 'row')}` : `Open in ${title === 'Connections' ? 'Network' : title}`}
+          {rows.length > latest.length
+            ? `All ${countOf(rows.length, 'row')}`
+            : `Open in ${title === 'Connections' ? 'Network' : title}`}
         </a>
       )}
     </section>

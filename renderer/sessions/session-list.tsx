@@ -57,7 +57,14 @@ export function SessionList({ currentId }: { currentId: string | null }): ReactN
           </select>
         </div>
       </div>
-      <div className="section-list" data-region="list" role="region" aria-label="Sessions" tabIndex={-1} onKeyDown={moveThroughLinks}>
+      <div
+        className="section-list"
+        data-region="list"
+        role="region"
+        aria-label="Sessions"
+        tabIndex={-1}
+        onKeyDown={moveThroughLinks}
+      >
         {groups.map((group) => (
           <section key={group.name ?? ''}>
             {group.name !== null && (
@@ -100,7 +107,11 @@ function SessionRow({ session, isCurrent }: { session: SessionView; isCurrent: b
   const home = useFeed(selectHome)
   return (
     <li>
-      <a className="session-row" href={placeHref(place('sessions', session.id))} aria-current={isCurrent ? 'true' : undefined}>
+      <a
+        className="session-row"
+        href={placeHref(place('sessions', session.id))}
+        aria-current={isCurrent ? 'true' : undefined}
+      >
         <Monogram name={session.agentName} />
         <span className="session-title truncate">
           <VisibleText text={session.title || session.agentName} />
@@ -111,7 +122,11 @@ function SessionRow({ session, isCurrent }: { session: SessionView; isCurrent: b
         <span className="session-line meta">
           <PostureChip posture={session.posture} />
           <span className="truncate">
-            {session.lastLine ? <VisibleText text={session.lastLine} /> : session.cwd && <VisibleText code text={shortenPath(session.cwd, home)} />}
+            {session.lastLine ? (
+              <VisibleText text={session.lastLine} />
+            ) : (
+              session.cwd && <VisibleText code text={shortenPath(session.cwd, home)} />
+            )}
           </span>
         </span>
       </a>

@@ -1,0 +1,94 @@
+/** The columns of the Network table. */
+import type { ConnectionView } from '../../preload/api.ts'
+import { protocolWords } from '../approvals/subject-words.ts'
+import { Button } from '../components/button.tsx'
+import { hostAndPort, hostName } from '../components/host-name.ts'
+import { formatBytes, formatClock, formatSpan } from '../components/quantities.ts'
+import type { GridColumn } from '../components/row-grid.tsx'
+import { VisibleText } from '../components/visible-text.tsx'
+import { ConnectionVerdict } from './connection-verdict.tsx'
+import { verdictOf } from './selectors.ts'
+
+export interface ConnectionColumnsOptions {
+  /** The row as it is now: the list may hold an older state of it. */
+  current: (row: ConnectionView) => ConnectionView
+  onAllow: (row: ConnectionView) => void
+  /** Allowed from here since; the block in the row is history. */
+  isAllowedNow: (row: ConnectionView) => boolean
+}
+
+export function connectionColumns({
+  current,
+  onAllow,
+  isAllowedNow,
+}: ConnectionColumnsOptions): GridColumn<ConnectionView>[] {
+  const act = (row: ConnectionView, isCurrent: boolean) => {
+    if (verdictOf(row) !== 'blocked' || row.sessionId === null) return null
+    if (isAllowedNow(row)) return <span className="meta">allowed now</span>
+    return (
+      <Button
+        tabIndex={isCurrent ? 0 : -1}
+        title={`${hostAndPort(row.host, row.port)}, for ${row.sessionTitle ?? 'this session'}`}
+        aria-description={hostAndPort(row.host, row.port)}
+        onClick={(event) => {
+          event.stopPropagation()
+          onAllow(row)
+        }}
+      >
+        Allow for this session
+      </Button>
+    )
+  }
+  const columns: GridColumn<ConnectionView>[] = [
+    { id: 'time', title: 'Time', track: '68px', sortable: true, cell: (row) => formatClock(row.openedAtMs) },
+    { id: 'verdict', title: 'Verdict', track: '116px', cell: (row) => <ConnectionVerdict connection={row} /> },
+    {
+      id: 'host',
+      title: 'Host',
+      track: 'minmax(160px, 3fr)',
+      sortable: true,
+      cell: (row) => <VisibleText code text={hostAndPort(hostName(row.host).shown, row.port)} />,
+    },
+    { id: 'method', title: 'Method', track: '84px', cell: (row) => row.method ?? protocolWords(row.protocol) },
+    {
+      id: 'process',
+      title: 'Process',
+      track: 'minmax(90px, 2fr)',
+      sortable: true,
+      cell: (row) =>
+        row.command === null ? <span className="dim">unknown</span> : <VisibleText code text={row.command} />,
+    },
+    {
+      id: 'session',
+      title: 'Session',
+      track: 'minmax(80px, 1fr)',
+      sortable: true,
+      cell: (row) => row.sessionTitle !== null && <VisibleText text={row.sessionTitle} />,
+    },
+    {
+      id: 'rule',
+      title: 'Rule',
+      track: 'minmax(80px, 1fr)',
+      cell: (row) =>
+        row.ruleText ? <VisibleText code text={row.ruleText} /> : <span className="dim">{row.reason ?? ''}</span>,
+    },
+    {
+      id: 'bytes',
+      title: 'Bytes',
+      track: '64px',
+      alignEnd: true,
+      sortable: true,
+      cell: (row) => formatBytes(row.bytesIn + row.bytesOut),
+    },
+    {
+      id: 'duration',
+      title: 'Duration',
+      track: '64px',
+      alignEnd: true,
+      sortable: true,
+      cell: (row) => (row.closedAtMs === undefined ? 'open' : formatSpan(row.closedAtMs - row.openedAtMs)),
+    },
+    { id: 'act', title: '', track: '148px', alignEnd: true, cell: act },
+  ]
+  return columns.map((column) => ({ ...column, cell: (row, isCurrent) => column.cell(current(row), isCurrent) }))
+}

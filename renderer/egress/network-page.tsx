@@ -1,0 +1,235 @@
+/** Network: the last hour, its hosts, every connection, and what to do about each. */
+import { useCallback, useMemo, useState, type ReactNode } from 'react'
+import type { ConnectionView } from '../../preload/api.ts'
+import { useActions } from '../components/actions.tsx'
+import { Button } from '../components/button.tsx'
+import { FilterChip, ToggleChip } from '../components/chip.tsx'
+import { useCoarseNowMs } from '../components/clock.ts'
+import { PageHead } from '../components/page.tsx'
+import { go, place, type Narrowing } from '../components/places.ts'
+import { countOf, formatCount } from '../components/quantities.ts'
+import { RowGrid } from '../components/row-grid.tsx'
+import { SearchField } from '../components/search-field.tsx'
+import { SplitPane } from '../components/split-pane.tsx'
+import { StaleBanner, useDownSidecar } from '../components/stale-banner.tsx'
+import { EmptyState } from '../components/states.tsx'
+import { useFeed } from '../feed/feed-context.tsx'
+import { connectionColumns } from './connection-columns.tsx'
+import { ConnectionInspector } from './connection-inspector.tsx'
+import { HostRanking } from './host-ranking.tsx'
+import {
+  countByMinute,
+  filterConnections,
+  latestConnections,
+  rankHosts,
+  sortConnections,
+  VERDICTS,
+  type ConnectionSort,
+  type Verdict,
+} from './selectors.ts'
+import { spanWords, TrafficChart, type Span } from './traffic-chart.tsx'
+import { useCsvExport } from './use-csv-export.ts'
+import { useEgressDecision } from './use-egress-decision.ts'
+import { useStillRows } from './use-still-rows.ts'
+import { useThrottledConnections } from './use-throttled-table.ts'
+import './network-page.css'
+
+const HOSTS_SHOWN = 50
+const CHART_STEP_MS = 5_000
+const LATEST_FIRST: ConnectionSort = { column: 'time', descending: true }
+
+export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: Narrowing | null }): ReactNode {
+  const table = useThrottledConnections()
+  const nowMs = useCoarseNowMs(CHART_STEP_MS)
+  const isStale = useDownSidecar('network-proxy') !== null
+  const [query, setQuery] = useState('')
+  const [verdicts, setVerdicts] = useState<ReadonlySet<Verdict>>(new Set())
+  const [host, setHost] = useState<string | null>(null)
+  const [span, setSpan] = useState<Span | null>(null)
+  const [sort, setSort] = useState(LATEST_FIRST)
+  const [pointerOver, setPointerOver] = useState(false)
+  const [atTop, setAtTop] = useState(true)
+  const decide = useEgressDecision()
+
+  const all = latestConnections(table)
+  const narrowed = useMemo(
+    () => filterConnections(all, { query, verdicts, narrowing, host: null, span }),
+    [all, narrowing, query, span, verdicts],
+  )
+  const filtered = useMemo(
+    () =>
+      sortConnections(
+        filterConnections(narrowed, { query: '', verdicts: new Set(), narrowing: null, host, span: null }),
+        sort,
+      ),
+    [host, narrowed, sort],
+  )
+  const minutes = useMemo(
+    () => countByMinute(filterConnections(all, { query: '', verdicts: new Set(), narrowing, host, span: null }), nowMs),
+    [all, host, narrowing, nowMs],
+  )
+  const hosts = useMemo(() => rankHosts(narrowed, HOSTS_SHOWN), [narrowed])
+  const looking = JSON.stringify([query, [...verdicts], narrowing, host, span, sort])
+  const { rows, heldBack } = useStillRows(filtered, looking, pointerOver || !atTop)
+  const exportCsv = useCsvExport()
+  const chosen = id === null ? undefined : table.rows.get(id)
+
+  const [allowedNow, setAllowedNow] = useState<ReadonlySet<string>>(new Set())
+  const onAllow = useCallback(
+    (row: ConnectionView) => {
+      void decide(row, { verdict: 'allow', scope: 'session', breadth: 'host-port' }).then((done) => {
+        if (done) setAllowedNow((keys) => new Set(keys).add(allowanceKey(row)))
+      })
+    },
+    [decide],
+  )
+  const columns = useMemo(
+    () =>
+      connectionColumns({
+        current: (row) => table.rows.get(row.id) ?? row,
+        onAllow,
+        isAllowedNow: (row) => allowedNow.has(allowanceKey(row)),
+      }),
+    [allowedNow, onAllow, table],
+  )
+
+  const [currentId, setCurrentId] = useState<string | null>(null)
+  const select = (next: string | null): void => {
+    setCurrentId(next ?? id)
+    go(place('network', next, narrowing), { replaces: id !== null && next !== null })
+  }
+  // Moving through the rows moves an open inspector along, and does not open a closed one.
+  const moveTo = (next: string): void => (chosen ? select(next) : setCurrentId(next))
+  const toggle = (verdict: Verdict): void => {
+    const next = new Set(verdicts)
+    if (!next.delete(verdict)) next.add(verdict)
+    setVerdicts(next)
+  }
+  useActions([
+    { id: 'export-csv', title: 'Export connections as CSV', run: () => exportCsv(filtered) },
+    {
+      id: 'inspector',
+      title: chosen ? 'Hide the inspector' : 'Show the inspector',
+      chord: 'F4',
+      run: () => select(chosen ? null : (rows[0]?.id ?? null)),
+    },
+  ])
+
+  return (
+    <>
+      <StaleBanner name="network-proxy" what="The connections" />
+      <div className={`page-column ${isStale ? 'is-stale' : ''}`}>
+        <PageHead title="Network" meta={countOf(filtered.length, 'connection')}>
+          <SearchField label="Search connections" value={query} onChange={setQuery} />
+          <Button icon="save" inert={filtered.length === 0} onClick={() => exportCsv(filtered)}>
+            Export CSV
+          </Button>
+        </PageHead>
+        {all.length === 0 ? (
+          <NoConnections />
+        ) : (
+          <>
+            <div className="network-summary">
+              <TrafficChart minutes={minutes} span={span} onSpan={setSpan} />
+              <HostRanking hosts={hosts} chosen={host} onChoose={setHost} />
+            </div>
+            <div className="network-filters" role="group" aria-label="Filters">
+              {VERDICTS.map((verdict) => (
+                <ToggleChip key={verdict} on={verdicts.has(verdict)} onToggle={() => toggle(verdict)}>
+                  {verdict}
+                </ToggleChip>
+              ))}
+              {narrowing && <NarrowingChip narrowing={narrowing} onRemove={() => go(place('network', id))} />}
+              {host && <FilterChip label={`host ${host}`} onRemove={() => setHost(null)} />}
+              {span && <FilterChip label={spanWords(span)} onRemove={() => setSpan(null)} />}
+              <span className="spacer" />
+              <span role="status">
+                {heldBack > 0 && (
+                  <button
+                    type="button"
+                    className="chip accent new-rows"
+                    onClick={() => {
+                      setPointerOver(false)
+                      setAtTop(true)
+                      document.querySelector('[role="grid"]')?.scrollTo({ top: 0 })
+                    }}
+                  >
+                    {formatCount(heldBack)} new
+                  </button>
+                )}
+              </span>
+            </div>
+            <SplitPane
+              name="network-inspector"
+              label="Width of the inspector"
+              side="end"
+              initialPx={340}
+              minPx={260}
+              maxPx={560}
+              folded={!chosen}
+              pane={
+                chosen && (
+                  <ConnectionInspector
+                    key={chosen.id}
+                    connection={chosen}
+                    onDecide={decide}
+                    onClose={() => select(null)}
+                  />
+                )
+              }
+            >
+              {rows.length === 0 ? (
+                <EmptyState title="No connection matches." />
+              ) : (
+                <RowGrid
+                  label="Connections"
+                  columns={columns}
+                  rows={rows}
+                  keyOf={keyOfConnection}
+                  currentKey={id ?? currentId}
+                  onCurrent={moveTo}
+                  onOpen={select}
+                  onEscape={() => select(null)}
+                  sort={sort}
+                  onSort={(column) => setSort({ column, descending: sort.column === column ? !sort.descending : true })}
+                  minWidthPx={1_060}
+                  onPointerOver={setPointerOver}
+                  onScrolledToTop={setAtTop}
+                />
+              )}
+            </SplitPane>
+          </>
+        )}
+      </div>
+    </>
+  )
+}
+
+const keyOfConnection = (row: ConnectionView): string => row.id
+
+/** What "Allow for this session" covers. */
+function allowanceKey(row: ConnectionView): string {
+  return `${row.sessionId} ${row.host} ${row.port}`
+}
+
+function NarrowingChip({ narrowing, onRemove }: { narrowing: Narrowing; onRemove: () => void }): ReactNode {
+  const name = useFeed((state) => {
+    if (narrowing.by === 'session') return state.tables.sessions.rows.get(narrowing.value)?.title
+    return narrowing.by === 'process'
+      ? state.tables.processes.rows.get(narrowing.value)?.argv.join(' ')
+      : narrowing.value
+  })
+  return <FilterChip label={`${narrowing.by} ${name || narrowing.value}`} onRemove={onRemove} />
+}
+
+function NoConnections(): ReactNode {
+  const unknownHost = useFeed((state) => state.settings.unknownHost)
+  return (
+    <EmptyState title="Nothing has reached for the network yet.">
+      <p>
+        Every process that runs under Gatehouse gets its own way out, so each connection here names its process and
+        session. A host that no rule names {unknownHost === 'ask' ? 'waits for your answer' : 'is refused'}.
+      </p>
+    </EmptyState>
+  )
+}

@@ -1,0 +1,96 @@
+/** Rules: commands and hosts, what is wrong in the files, a test box, and a place to write one. */
+import { useState, type ReactNode } from 'react'
+import { PageBody, PageHead } from '../components/page.tsx'
+import { SearchField } from '../components/search-field.tsx'
+import { EmptyState } from '../components/states.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import { useToasts } from '../components/toasts.tsx'
+import { Icon } from '../components/icon.tsx'
+import { VisibleText } from '../components/visible-text.tsx'
+import { useFeed, useInvoke } from '../feed/feed-context.tsx'
+import { RuleEditor } from './rule-editor.tsx'
+import { RuleRow } from './rule-row.tsx'
+import { RuleTestBox } from './rule-test-box.tsx'
+import { filterRules, ruleSource, selectRuleProblems, selectRules, type RuleKind } from './selectors.ts'
+import './rules-page.css'
+
+export function RulesPage({ id }: { id: string | null }): ReactNode {
+  const invoke = useInvoke()
+  const toasts = useToasts()
+  const rules = useFeed(selectRules)
+  const problems = useFeed(selectRuleProblems)
+  const chosenKind = rules.find((rule) => rule.id === id)?.kind
+  const [kind, setKind] = useState<RuleKind>(chosenKind ?? 'command')
+  const [query, setQuery] = useState('')
+  const shown = filterRules(rules, kind, query)
+  const count = (of: RuleKind): number => rules.filter((rule) => rule.kind === of).length
+
+  const add = async (text: string): Promise<string | null> => {
+    const outcome = await invoke('rules.add', text)
+    if (!outcome.ok) return outcome.message
+    toasts.show({
+      message: 'The rule is in force',
+      undo: { label: 'Undo', run: () => void invoke('rules.remove', outcome.value.ruleId) },
+    })
+    return null
+  }
+
+  return (
+    <>
+      <PageHead title="Rules">
+        <SearchField label="Search rules" value={query} onChange={setQuery} />
+      </PageHead>
+      <PageBody>
+        {problems.length > 0 && (
+          <ul className="rule-problems" aria-label="Problems in rule files">
+            {problems.map((problem) => (
+              <li key={`${problem.file}:${problem.line} ${problem.message}`}>
+                <Icon name="warning" />
+                <span>
+                  <span className="code">{ruleSource({ source: problem.file, line: problem.line })}</span>{' '}
+                  <VisibleText text={problem.message} />. Nothing in this file became more permissive.
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+        <RuleTestBox />
+        <section>
+          <div className="rule-tabs">
+            <Tabs
+              label="Kind of rule"
+              tabs={[
+                { id: 'command', title: 'Commands', count: count('command') },
+                { id: 'network', title: 'Hosts', count: count('network') },
+              ]}
+              current={kind}
+              onChange={setKind}
+              panelId="rules-panel"
+            />
+          </div>
+          <div
+            id="rules-panel"
+            role="tabpanel"
+            aria-label={kind === 'command' ? 'Rules for commands' : 'Rules for hosts'}
+          >
+            {shown.length === 0 ? (
+              <EmptyState title={query.trim() === '' ? 'No rule of this kind yet.' : 'No rule matches.'}>
+                <p>Without a rule you are asked. Answering “Always” writes one here.</p>
+              </EmptyState>
+            ) : (
+              <ul>
+                {shown.map((rule) => (
+                  <RuleRow key={rule.id} rule={rule} isChosen={rule.id === id} />
+                ))}
+              </ul>
+            )}
+          </div>
+        </section>
+        <section aria-labelledby="new-rule-title" className="new-rule">
+          <h2 id="new-rule-title">Write a rule</h2>
+          <RuleEditor initialText="" saveLabel="Add rule" onSave={add} />
+        </section>
+      </PageBody>
+    </>
+  )
+}
