@@ -1,0 +1,93 @@
+/** Puts a command before the clients and acts on the answer. */
+import type { CommandDecision } from '../../protocol/app-server/server-requests.ts'
+import type { CommandExecutionItem } from '../../protocol/app-server/thread-item.ts'
+import type { ActiveTurn } from './active-turn.ts'
+import { sessionKey, type CommandPlan, type CommandRequest } from './command-approval.ts'
+import type { ThreadRuntime } from './thread-runtime.ts'
+import { TurnStop, type ToolOutput } from './tool-call.ts'
+
+export interface ApprovedCommand {
+  outsideSandbox: boolean
+  /** Set when the item was announced with the question. */
+  startedAtMs: number | null
+}
+
+/** What the model reads when a person said no. */
+const REJECTED = 'exec_command failed: CreateProcess { message: "Rejected(\\"rejected by user\\")" }'
+
+/**
+ * Resolves with how to run it, or with the output for the model when it may not run. Throws TurnStop
+ * when the person cancelled. A client's error or an unreadable answer is a failed approval, never a yes.
+ */
+export async function askForCommand(
+  thread: ThreadRuntime,
+  turn: ActiveTurn,
+  request: CommandRequest,
+  item: CommandExecutionItem,
+  plan: Extract<CommandPlan, { do: 'ask' }>,
+  signal: AbortSignal,
+): Promise<ApprovedCommand | { output: ToolOutput }> {
+  const startedAtMs = thread.services.nowMs()
+  let announced = startedAtMs
+  const decision = await thread
+    .ask(
+      'item/commandExecution/requestApproval',
+      {
+        kind: 'command',
+        threadId: thread.id,
+        turnId: turn.id,
+        itemId: item.id,
+        startedAtMs,
+        environmentId: 'local',
+        reason: plan.reason,
+        command: item.command,
+        cwd: item.cwd,
+        commandActions: item.commandActions,
+        ...(plan.amendment ? { proposedExecpolicyAmendment: plan.amendment } : {}),
+        availableDecisions: plan.choices,
+      },
+      signal,
+      'waitingOnApproval',
+      () => (announced = thread.beginItem(turn.id, { ...item })),
+    )
+    .then((answer) => answer.decision)
+    .catch((error: unknown) => {
+      signal.throwIfAborted()
+      return { failed: (error as Error).message }
+    })
+  if (typeof decision === 'object' && 'failed' in decision) {
+    thread.finishItem(turn.id, { ...item, status: 'failed' }, announced)
+    return {
+      output: { content: `exec_command failed: approval could not be obtained: ${decision.failed}`, success: false },
+    }
+  }
+  const verdict = await act(thread, request, decision)
+  if (verdict === 'run') return { outsideSandbox: true, startedAtMs: announced }
+  thread.finishItem(turn.id, { ...item, status: 'declined' }, announced)
+  if (verdict === 'stop') throw new TurnStop('cancelled by the user')
+  return { output: { content: REJECTED, success: false } }
+}
+
+async function act(
+  thread: ThreadRuntime,
+  request: CommandRequest,
+  decision: CommandDecision,
+): Promise<'run' | 'reject' | 'stop'> {
+  if (decision === 'accept') return 'run'
+  if (decision === 'acceptForSession') {
+    thread.approvals.commands.add(sessionKey(request))
+    return 'run'
+  }
+  if (decision === 'cancel') return 'stop'
+  if (typeof decision === 'object' && 'acceptWithExecpolicyAmendment' in decision) {
+    const prefix = decision.acceptWithExecpolicyAmendment.execpolicy_amendment
+    await thread.services.rules
+      .addPrefix(prefix)
+      .catch((error: unknown) =>
+        thread.warn(`the rule for ${JSON.stringify(prefix)} could not be kept: ${(error as Error).message}`),
+      )
+    return 'run'
+  }
+  // `decline`, and everything this server does not know: not a yes.
+  return 'reject'
+}

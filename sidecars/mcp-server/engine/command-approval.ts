@@ -1,0 +1,83 @@
+/** Whether a command may run, in which sandbox, and whom to ask. */
+import type { CommandDecision, ServerRequestMap } from '../../protocol/app-server/server-requests.ts'
+import type { ApprovalPolicy } from '../../protocol/app-server/thread.ts'
+import type { CommandRules, CommandVerdict } from './services.ts'
+
+export interface CommandRequest {
+  argv: string[]
+  cwd: string
+  tty: boolean
+  /** The model wants it outside the sandbox. */
+  escalated: boolean
+  justification: string | null
+  /** A prefix the model proposes for a rule. */
+  proposedPrefix: string[] | null
+}
+
+export type CommandPlan =
+  /** `outsideSandbox`: every program is allowed by a rule, or a person allowed the escalation. */
+  | { do: 'run'; outsideSandbox: boolean }
+  | { do: 'refuse'; text: string }
+  | { do: 'ask'; reason: string | null; amendment: string[] | null; choices: CommandDecision[] }
+
+/**
+ * The decision before anybody is asked (the order of the steps is the contract): rules, then what is
+ * known to be dangerous or safe, then the policy.
+ */
+export function planCommand(
+  request: CommandRequest,
+  policy: ApprovalPolicy,
+  rules: CommandRules,
+  sandboxed: boolean,
+): CommandPlan {
+  const judged = rules.judge(request.argv, request.cwd)
+  if (judged.verdict === 'deny')
+    return { do: 'refuse', text: `\`${shown(request.argv)}\` rejected: ${judged.reason ?? 'a rule forbids it'}` }
+  if (judged.verdict === 'allow') return { do: 'run', outsideSandbox: true }
+  if (judged.verdict === 'ask' || judged.dangerous) return askOrRefuse(request, policy, judged, 'rules', rules)
+  if (request.escalated && sandboxed) return askOrRefuse(request, policy, judged, 'escalation', rules)
+  if (policy === 'untrusted') return askOrRefuse(request, policy, judged, 'policy', rules)
+  return { do: 'run', outsideSandbox: request.escalated && !sandboxed }
+}
+
+function askOrRefuse(
+  request: CommandRequest,
+  policy: ApprovalPolicy,
+  judged: CommandVerdict,
+  why: 'rules' | 'escalation' | 'policy',
+  rules: CommandRules,
+): CommandPlan {
+  if (policy === 'never')
+    return {
+      do: 'refuse',
+      text:
+        why === 'escalation'
+          ? 'approval policy is Never; escalated permissions cannot be requested, run it inside the sandbox or leave it'
+          : `\`${shown(request.argv)}\` rejected: ${judged.reason ?? 'it needs approval'}, and the approval policy is Never`,
+    }
+  if (typeof policy === 'object' && !(why === 'escalation' ? policy.granular.sandbox_approval : policy.granular.rules))
+    return {
+      do: 'refuse',
+      text: `\`${shown(request.argv)}\` rejected: it needs an approval that this thread's policy does not ask for`,
+    }
+  const amendment = why === 'rules' && judged.verdict === 'ask' ? null : amendmentFor(request, judged, rules)
+  const choices: CommandDecision[] = ['accept']
+  if (amendment) choices.push({ acceptWithExecpolicyAmendment: { execpolicy_amendment: amendment } })
+  choices.push('cancel')
+  return { do: 'ask', reason: request.justification ?? judged.reason, amendment, choices }
+}
+
+function amendmentFor(request: CommandRequest, judged: CommandVerdict, rules: CommandRules): string[] | null {
+  const own = request.proposedPrefix
+  if (own && own.length > 0 && rules.acceptsPrefix(own, request.argv, request.cwd)) return own
+  return judged.proposedPrefix
+}
+
+const shown = (argv: readonly string[]): string => argv.join(' ')
+
+/** Key of "allowed for this session": exactly this command, not a prefix of it. */
+export function sessionKey(request: CommandRequest): string {
+  return JSON.stringify([request.argv, request.cwd, request.tty, request.escalated])
+}
+
+export type CommandApprovalParams = ServerRequestMap['item/commandExecution/requestApproval']['params']

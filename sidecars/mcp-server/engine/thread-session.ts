@@ -1,0 +1,505 @@
+/** A loaded thread: its settings, its history, its one active turn, and every operation on it. */
+import type { Emit } from '../../protocol/app-server/notifications.ts'
+import type { ServerRequestMap, ServerRequestMethod } from '../../protocol/app-server/server-requests.ts'
+import type { CommandExecutionItem, ThreadItem, UserInput } from '../../protocol/app-server/thread-item.ts'
+import type { ThreadActiveFlag, ThreadStatus, ThreadTokenUsage, Turn } from '../../protocol/app-server/thread.ts'
+import { ModelFailure } from '../model/model-failure.ts'
+import type { ThreadLog } from '../rollout/thread-log.ts'
+import type { ResponseItem } from '../rollout/turn-projection.ts'
+import {
+  ActiveTurn,
+  TurnAborted,
+  type AbortReason,
+  type PendingInput,
+  type TurnKind,
+  type TurnOptions,
+} from './active-turn.ts'
+import { compact } from './compaction.ts'
+import { storedCommandItem } from './command-item-stream.ts'
+import { ModelHistory, textMessage } from './model-history.ts'
+import { environmentContext, INTERRUPTION_MARKER, openingMessages } from './prompt.ts'
+import { reviewTurn, type ReviewTarget } from './review.ts'
+import type { EngineServices, ModelInfo } from './services.ts'
+import { Submissions, type TraceContext, type TraceSubmission } from './submissions.ts'
+import { Terminals } from './terminals.ts'
+import {
+  threadSettings,
+  turnContextRecord,
+  withOverrides,
+  type Settings,
+  type SettingsOverrides,
+} from './thread-settings.ts'
+import type { DynamicToolSpec, SessionApprovals, ThreadRuntime } from './thread-runtime.ts'
+import { addUsage, tokenCountRecord, usageView } from './token-usage.ts'
+import { TurnStop } from './tool-call.ts'
+import { runTurnLoop } from './turn-loop.ts'
+import { inputMessages } from './user-input.ts'
+import { runUserShell } from './user-shell.ts'
+import { uuid7 } from './uuid7.ts'
+
+/** An aborted turn's work gets this long to end by itself before it is left behind. */
+const ABORT_GRACE_MS = 100
+
+export type TurnRefusal = 'noActiveTurn' | 'notIdle' | 'wrongTurn' | 'notSteerable' | 'emptyInput' | 'shutDown'
+
+/** The operation does not fit the state; the wire layer words it. */
+export class TurnRefused extends Error {
+  override readonly name = 'TurnRefused'
+  constructor(
+    readonly why: TurnRefusal,
+    readonly activeTurnId: string | null = null,
+    readonly turnKind: TurnKind | null = null,
+  ) {
+    super(why)
+  }
+}
+
+export interface ThreadSessionOptions {
+  id: string
+  services: EngineServices
+  settings: Settings
+  /** Null for an ephemeral thread. */
+  log: ThreadLog | null
+  history: readonly ResponseItem[]
+  usage: ThreadTokenUsage | null
+  baseInstructions: string
+  developerInstructions: string | null
+  compactPrompt: string | null
+  dynamicTools: readonly DynamicToolSpec[]
+  trace: TraceSubmission | null
+  /** Called when the thread has become idle, e.g. to start queued input. */
+  onIdle: (lastTurn: 'completed' | 'interrupted' | 'failed') => void
+}
+
+export class ThreadSession implements ThreadRuntime {
+  readonly id: string
+  readonly services: EngineServices
+  readonly emit: Emit
+  readonly history: ModelHistory
+  readonly terminals: Terminals
+  readonly dynamicTools: readonly DynamicToolSpec[]
+  readonly approvals: SessionApprovals = {
+    commands: new Set(),
+    files: new Set(),
+    mcpTools: new Set(),
+    writeRoots: new Set(),
+    network: false,
+  }
+  settings: Settings
+  usage: ThreadTokenUsage | null
+  private active: ActiveTurn | null = null
+  private readonly flags: ThreadActiveFlag[] = []
+  private readonly submissions: Submissions
+  private lastTotalTokens = 0
+  private closing = false
+
+  constructor(private readonly options: ThreadSessionOptions) {
+    this.id = options.id
+    this.services = options.services
+    this.emit = options.services.emit
+    this.settings = options.settings
+    this.history = new ModelHistory(options.history)
+    this.usage = options.usage
+    this.lastTotalTokens = options.usage?.last.totalTokens ?? 0
+    this.terminals = new Terminals(options.services.exec)
+    this.dynamicTools = options.dynamicTools
+    this.submissions = new Submissions(options.trace)
+  }
+
+  get log(): ThreadLog | null {
+    return this.options.log
+  }
+
+  get activeTurn(): ActiveTurn | null {
+    return this.active
+  }
+
+  get status(): ThreadStatus {
+    return this.active ? { type: 'active', activeFlags: [...new Set(this.flags)] } : { type: 'idle' }
+  }
+
+  // ------------------------------------------------------------------ operations
+
+  /** Starts a turn, or adds the input to the running one. */
+  turnInput(
+    input: PendingInput,
+    overrides: SettingsOverrides,
+    options: TurnOptions,
+    trace: TraceContext | null = null,
+  ): Promise<Turn> {
+    return this.submissions.submit(
+      'user_input',
+      () => {
+        const settings = withOverrides(this.settings, overrides)
+        if (this.active) {
+          if (this.active.kind !== 'regular') throw new TurnRefused('notSteerable', this.active.id, this.active.kind)
+          this.applySettings(settings)
+          this.active.steer(input)
+          return this.active.view('inProgress', null)
+        }
+        this.applySettings(settings)
+        return this.begin('regular', input, options, (turn) => this.regularTurn(turn))
+      },
+      trace,
+    )
+  }
+
+  /** Like turnInput on an idle thread; refused otherwise. */
+  startIfIdle(input: PendingInput): Promise<Turn> {
+    return this.submissions.submit('start_if_idle', () => {
+      if (this.active) throw new TurnRefused('notIdle', this.active.id)
+      return this.begin('regular', input, { outputSchema: null, serviceTier: null }, (turn) => this.regularTurn(turn))
+    })
+  }
+
+  /** Adds input to exactly the turn named. */
+  steer(expectedTurnId: string, input: PendingInput): Promise<string> {
+    return this.submissions.submit('steer', () => {
+      if (!this.active) throw new TurnRefused('noActiveTurn')
+      if (this.active.id !== expectedTurnId) throw new TurnRefused('wrongTurn', this.active.id)
+      if (this.active.kind !== 'regular') throw new TurnRefused('notSteerable', this.active.id, this.active.kind)
+      if (input.input.length === 0) throw new TurnRefused('emptyInput')
+      this.active.steer(input)
+      return this.active.id
+    })
+  }
+
+  /** Ends the turn; resolves after it is over and stored. */
+  async interrupt(turnId: string | null): Promise<void> {
+    const turn = await this.submissions.submit('interrupt', () => {
+      if (!this.active) throw new TurnRefused('noActiveTurn')
+      if (turnId !== null && this.active.id !== turnId) throw new TurnRefused('wrongTurn', this.active.id)
+      this.active.abort('interrupted')
+      return this.active
+    })
+    await turn.done
+  }
+
+  updateSettings(overrides: SettingsOverrides): Promise<void> {
+    return this.submissions.submit('thread_settings', () => {
+      this.applySettings(withOverrides(this.settings, overrides))
+    })
+  }
+
+  /** Changes the running turn from its next request on; false when it is not the active one. */
+  updateTurnSettings(turnId: string, overrides: SettingsOverrides): Promise<boolean> {
+    return this.submissions.submit('turn_settings', () => {
+      if (this.active?.id !== turnId) return false
+      this.active.settings = withOverrides(this.active.settings, overrides)
+      return true
+    })
+  }
+
+  /** Shortens the history in a turn of its own; a running turn is replaced. */
+  startCompaction(): Promise<Turn> {
+    return this.submissions.submit('compact', async () => {
+      await this.replaceActive()
+      return this.begin('compact', null, { outputSchema: null, serviceTier: null }, async (turn) => {
+        const opening = await this.opening(turn.settings)
+        const usage = await compact(this, turn, opening, this.options.compactPrompt)
+        if (usage) this.countUsage(turn, usage, this.services.modelInfo(turn.settings.model))
+        this.lastTotalTokens = 0
+      })
+    })
+  }
+
+  /** Runs the person's own command: no sandbox, no approval; in a turn of its own when idle. */
+  userShellCommand(command: string, timeoutMs: number | null): Promise<void> {
+    return this.submissions.submit('user_shell', () => {
+      if (this.active) {
+        const turn = this.active
+        void runUserShell(this, turn, command, timeoutMs).then(() =>
+          turn.steer({ input: [], clientId: null, additionalContext: null }),
+        )
+        return
+      }
+      this.begin('userShell', null, { outputSchema: null, serviceTier: null }, (turn) =>
+        runUserShell(this, turn, command, timeoutMs),
+      )
+    })
+  }
+
+  startReview(target: ReviewTarget): Promise<Turn> {
+    return this.submissions.submit('review', async () => {
+      await this.replaceActive()
+      return this.begin('review', null, { outputSchema: null, serviceTier: null }, (turn) =>
+        reviewTurn(this, turn, target),
+      )
+    })
+  }
+
+  /** Adds response items to the history without a turn. */
+  inject(items: readonly ResponseItem[]): Promise<void> {
+    return this.submissions.submit('inject_items', async () => {
+      await this.materialize()
+      this.record(...items)
+      await this.persist()
+    })
+  }
+
+  /** Replaces the history, after a rollback or revert was stored. Refused while a turn runs. */
+  replaceHistory(store: () => Promise<readonly ResponseItem[]>): Promise<void> {
+    return this.submissions.submit('thread_rollback', async () => {
+      if (this.active) throw new TurnRefused('notIdle', this.active.id)
+      this.history.replace(await store())
+      this.lastTotalTokens = 0
+    })
+  }
+
+  /**
+   * Ends everything in the order that leaves nothing to restart: turn, terminals, MCP servers, then the
+   * log. Later operations are refused.
+   */
+  async shutdown(): Promise<void> {
+    if (this.closing) return
+    this.closing = true
+    const turn = this.active
+    turn?.abort('shutdown')
+    await turn?.done
+    await this.terminals.killAll()
+    await this.services.mcp.release(this.id)
+    await this.submissions.close()
+    await this.log?.close()
+  }
+
+  // ------------------------------------------------------------------ what turns and tools use
+
+  beginItem(turnId: string, item: ThreadItem): number {
+    const startedAtMs = this.services.nowMs()
+    this.emit('item/started', { item, threadId: this.id, turnId, startedAtMs })
+    return startedAtMs
+  }
+
+  finishItem(turnId: string, item: ThreadItem, startedAtMs: number): void {
+    const completedAtMs = this.services.nowMs()
+    const stored = item.type === 'commandExecution' ? storedCommandItem(item as CommandExecutionItem) : item
+    this.recordEvent({
+      type: 'item_completed',
+      thread_id: this.id,
+      turn_id: turnId,
+      item: stored,
+      started_at_ms: startedAtMs,
+      completed_at_ms: completedAtMs,
+    })
+    this.emit('item/completed', { item, threadId: this.id, turnId, completedAtMs })
+  }
+
+  record(...items: ResponseItem[]): void {
+    this.history.add(...items)
+    for (const item of items) this.log?.append('response_item', item)
+  }
+
+  recordEvent(event: Record<string, unknown>): void {
+    this.log?.append('event_msg', event)
+  }
+
+  recordCompaction(message: string, history: readonly ResponseItem[]): void {
+    this.log?.append('compacted', { message, replacement_history: history })
+  }
+
+  async ask<M extends ServerRequestMethod>(
+    method: M,
+    params: ServerRequestMap[M]['params'],
+    signal: AbortSignal,
+    flag: ThreadActiveFlag,
+    announce?: () => void,
+  ): Promise<ServerRequestMap[M]['answer']> {
+    this.flags.push(flag)
+    this.announceStatus()
+    announce?.()
+    try {
+      return await this.services.requests.ask(method, params, { threadId: this.id, signal })
+    } finally {
+      this.flags.splice(this.flags.indexOf(flag), 1)
+      // A turn that is over has announced its own end.
+      if (this.active && !this.active.aborted) this.announceStatus()
+    }
+  }
+
+  warn(message: string): void {
+    this.emit('warning', { threadId: this.id, message })
+  }
+
+  /** Writes and syncs; a full disk keeps the records in memory and is told once. */
+  async persist(): Promise<void> {
+    try {
+      await this.log?.flush(true)
+      this.persistWarned = false
+    } catch (error) {
+      if (!this.persistWarned)
+        this.warn(
+          `the session cannot be stored: ${(error as Error).message}; it stays in memory and is tried again after the next turn`,
+        )
+      this.persistWarned = true
+    }
+  }
+  private persistWarned = false
+
+  // ------------------------------------------------------------------ turns
+
+  private applySettings(settings: Settings): void {
+    if (settings === this.settings) return
+    this.settings = settings
+    this.recordEvent({
+      type: 'thread_settings_applied',
+      thread_id: this.id,
+      thread_settings: turnContextRecord('', settings),
+    })
+    this.emit('thread/settings/updated', { threadId: this.id, threadSettings: threadSettings(settings) })
+  }
+
+  private begin(
+    kind: TurnKind,
+    input: PendingInput | null,
+    options: TurnOptions,
+    work: (turn: ActiveTurn) => Promise<void>,
+  ): Turn {
+    const turn = new ActiveTurn(uuid7(), kind, this.settings, options, this.services.nowMs())
+    if (input) turn.pending.push(input)
+    this.active = turn
+    // The answer to the request goes out first, then the turn's notifications.
+    turn.done = new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.run(turn, work))
+    return { ...turn.view('inProgress', null), startedAt: null }
+  }
+
+  private async run(turn: ActiveTurn, work: (turn: ActiveTurn) => Promise<void>): Promise<void> {
+    this.recordEvent({
+      type: 'task_started',
+      turn_id: turn.id,
+      root_turn_id: turn.id,
+      started_at: Math.floor(turn.startedAtMs / 1000),
+      kind: turn.kind,
+    })
+    this.log?.append('turn_context', turnContextRecord(turn.id, turn.settings))
+    this.announceStatus()
+    this.emit('turn/started', { threadId: this.id, turn: turn.view('inProgress', null) })
+    const working = work(turn).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    const outcome = await this.untilDoneOrAborted(turn, working)
+    await this.end(turn, outcome)
+  }
+
+  /** After an abort the work has a moment to end; whatever it does later no longer counts. */
+  private untilDoneOrAborted(turn: ActiveTurn, working: Promise<unknown>): Promise<unknown> {
+    const aborted = new Promise<unknown>((resolve) => {
+      const onAbort = () => setTimeout(() => resolve(turn.signal.reason), ABORT_GRACE_MS)
+      if (turn.aborted) onAbort()
+      else turn.signal.addEventListener('abort', onAbort, { once: true })
+    })
+    return Promise.race([working, aborted])
+  }
+
+  private async end(turn: ActiveTurn, outcome: unknown): Promise<void> {
+    const now = this.services.nowMs()
+    const stopped = outcome instanceof TurnStop
+    const why: AbortReason | null = turn.aborted
+      ? (turn.signal.reason as TurnAborted).why
+      : stopped
+        ? 'interrupted'
+        : null
+    if (stopped) turn.abort('interrupted')
+    const status = why ? 'interrupted' : outcome ? 'failed' : 'completed'
+    for (const item of this.history.repair()) this.log?.append('response_item', item)
+    if (why === 'interrupted' && turn.kind === 'regular') this.record(textMessage('user', INTERRUPTION_MARKER))
+    if (status === 'failed') this.fail(turn, outcome)
+    const diff = turn.diff.text
+    const times = {
+      turn_id: turn.id,
+      root_turn_id: turn.id,
+      completed_at: Math.floor(now / 1000),
+      duration_ms: now - turn.startedAtMs,
+    }
+    this.recordEvent(
+      why ? { type: 'turn_aborted', reason: why, ...times } : { type: 'task_complete', ...times, error: turn.error },
+    )
+    await this.persist()
+    if (diff !== '') this.emit('turn/diff/updated', { threadId: this.id, turnId: turn.id, diff })
+    if (this.active === turn) this.active = null
+    this.flags.length = 0
+    this.announceStatus()
+    this.emit('turn/completed', { threadId: this.id, turn: turn.view(status, now) })
+    if (!this.closing) this.options.onIdle(status)
+  }
+
+  private fail(turn: ActiveTurn, outcome: unknown): void {
+    const failure = outcome instanceof ModelFailure ? outcome : null
+    turn.error = {
+      message: (outcome as Error).message,
+      codexErrorInfo: failure?.kind ?? 'other',
+      additionalDetails: null,
+    }
+    this.emit('error', { threadId: this.id, turnId: turn.id, error: turn.error, willRetry: false })
+  }
+
+  private async regularTurn(turn: ActiveTurn): Promise<void> {
+    if (this.history.length === 0) this.record(...(await this.opening(turn.settings)))
+    await runTurnLoop(this, turn, {
+      onInput: () => this.takeInput(turn),
+      onUsage: (_, usage, model) => this.countUsage(turn, usage, model),
+      compactIfFull: async (_, model) => {
+        if (this.lastTotalTokens < model.autoCompactTokens) return
+        const usage = await compact(this, turn, await this.opening(turn.settings), this.options.compactPrompt)
+        this.lastTotalTokens = 0
+        if (usage) this.countUsage(turn, { ...usage, totalTokens: 0 }, model)
+      },
+    })
+  }
+
+  private async takeInput(turn: ActiveTurn): Promise<void> {
+    for (const pending of turn.pending.splice(0)) {
+      if (pending.input.length > 0) this.showInput(turn, pending.input, pending.clientId)
+      this.record(...(await inputMessages(pending)))
+    }
+    // The first words of a person are worth keeping before the model is even asked.
+    if (this.log && !this.log.materialized) await this.materialize()
+  }
+
+  private showInput(turn: ActiveTurn, content: UserInput[], clientId: string | null): void {
+    const item = { type: 'userMessage' as const, id: uuid7(), clientId, content }
+    this.finishItem(turn.id, item, this.beginItem(turn.id, item))
+  }
+
+  private async materialize(): Promise<void> {
+    await this.log
+      ?.flush()
+      .catch((error: unknown) => this.warn(`the session cannot be stored yet: ${(error as Error).message}`))
+  }
+
+  private async opening(settings: Settings): Promise<ResponseItem[]> {
+    const roots = await this.services.sandboxRoots(settings)
+    return openingMessages({
+      baseInstructions: this.options.baseInstructions,
+      developerInstructions: this.options.developerInstructions,
+      environment: environmentContext(settings, roots, this.services.shell.name, new Date(this.services.nowMs())),
+    })
+  }
+
+  private async replaceActive(): Promise<void> {
+    const turn = this.active
+    turn?.abort('replaced')
+    await turn?.done
+  }
+
+  private countUsage(
+    turn: ActiveTurn,
+    usage: {
+      inputTokens: number
+      cachedInputTokens: number
+      outputTokens: number
+      reasoningOutputTokens: number
+      totalTokens: number
+    },
+    model: ModelInfo,
+  ): void {
+    this.lastTotalTokens = usage.totalTokens
+    this.usage = addUsage(this.usage, usageView(usage), model.contextWindow)
+    this.recordEvent(tokenCountRecord(this.usage))
+    this.emit('thread/tokenUsage/updated', { threadId: this.id, turnId: turn.id, tokenUsage: this.usage })
+  }
+
+  private announceStatus(): void {
+    this.emit('thread/status/changed', { threadId: this.id, status: this.status })
+  }
+}
