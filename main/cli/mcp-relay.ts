@@ -1,3 +1,4 @@
+import { Console } from 'node:console'
 import { Relay, type AttachPoint } from '../../sidecars/mcp-server/client/index.ts'
 import { dataFolderPath, hostFolders } from '../control/data-folder.ts'
 import { readLiveHostFile, type HostFile } from '../control/host-file.ts'
@@ -19,6 +20,8 @@ export async function runMcpRelay(
   hostCommand: HostCommand = [process.execPath, process.argv[1] ?? '', 'serve', '--until-idle'],
 ): Promise<number> {
   const log = (message: string) => void process.stderr.write(`gatehouse mcp: ${message}\n`)
+  // stdout belongs to the protocol; libraries write to the console.
+  globalThis.console = new Console(process.stderr, process.stderr)
   const { lockDir } = hostFolders(dataFolderPath(env))
   const relay = new Relay({
     agent: { input: process.stdin, output: process.stdout, cwd: process.cwd(), pid: process.ppid },
