@@ -15,10 +15,19 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { sandboxObject } from '../../protocol/exec-sandbox.ts'
 import { pathOfText } from '../../protocol/path-uri.ts'
 import { MethodCaller } from '../../testing/method-caller.ts'
 import { MethodTable } from '../wire/method-table.ts'
+import { Base64Text } from '../wire/base64-text.ts'
+import { copy } from './copy.ts'
 import { registerFileMethods } from './file-methods.ts'
+import { FilePolicy } from './file-policy.ts'
+import { createDirectory } from './folders.ts'
+import type { Reach } from './place.ts'
+import { readFile } from './read-file.ts'
+import { remove } from './remove.ts'
+import { writeFile } from './write-file.ts'
 
 const READ_ONLY = { code: -32603, message: 'Read-only file system (os error 30)' }
 const DENIED = { code: -32600, message: 'Permission denied (os error 13)' }
@@ -300,43 +309,52 @@ describe('sandbox objects', () => {
   )
 })
 
-it('exchanging folders and links under the calls never lets one out', async () => {
-  const inside = join(base, 'ws/swap')
-  const away = join(base, 'ws/away')
-  const decoy = join(base, 'ws/decoy')
-  mkdirSync(inside)
-  symlinkSync(join(base, 'out'), decoy)
-  const before = outside()
-  let isSwapping = true
-  const swapping = (async () => {
-    for (let i = 0; isSwapping; i++) {
-      renameSync(inside, away)
-      renameSync(decoy, inside)
-      if (i % 3 === 0) await new Promise((resolve) => setImmediate(resolve))
-      renameSync(inside, decoy)
-      renameSync(away, inside)
-      await new Promise((resolve) => setImmediate(resolve))
+describe('a folder exchanged for a link right after it was judged', () => {
+  /** The policy of workspace-write, and the worst that an attacker's timing can do. */
+  function reachOfVictim(): Reach {
+    const parsed = sandboxObject(workspaceWrite(), 'sandbox')
+    const policy = FilePolicy.of(parsed, { temporaryDirectories: [], denied: [] }) as FilePolicy
+    const exchange = () => {
+      if (lstatSync(join(base, 'ws/swap')).isSymbolicLink()) return
+      renameSync(join(base, 'ws/swap'), join(base, 'ws/away'))
+      symlinkSync(join(base, 'out'), join(base, 'ws/swap'))
     }
-  })()
-  const attempts: Promise<unknown>[] = []
-  for (let i = 0; i < 150; i++) {
-    attempts.push(write('ws/swap/new', workspaceWrite()))
-    attempts.push(write('ws/swap/todo.md', workspaceWrite()))
-    attempts.push(call('createDirectory', { path: uri(`ws/swap/d${i}`), sandbox: workspaceWrite() }))
-    attempts.push(call('remove', { path: uri('ws/swap/todo.md'), sandbox: workspaceWrite() }))
-    attempts.push(
-      call('copy', {
-        sourcePath: uri('ws/f'),
-        destinationPath: uri('ws/swap/c'),
-        recursive: false,
-        sandbox: workspaceWrite(),
-      }),
-    )
-    if (i % 10 === 0) await Promise.allSettled(attempts.splice(0))
+    const victim = Object.create(policy) as FilePolicy
+    victim.requireWrite = (path) => {
+      policy.requireWrite(path)
+      exchange()
+    }
+    victim.requireRead = (path) => {
+      policy.requireRead(path)
+      exchange()
+    }
+    return { policy: victim, followSymlinks: true }
   }
-  await Promise.allSettled(attempts)
-  isSwapping = false
-  await swapping
-  expect(outside()).toEqual(before)
-  expect(lstatSync(join(base, 'out')).isDirectory()).toBe(true)
+  const swapped = (name: string) => pathOfText(join(base, 'ws/swap', name))
+  beforeEach(() => {
+    mkdirSync(join(base, 'ws/swap/below'), { recursive: true })
+    writeFileSync(join(base, 'ws/swap/todo.md'), 'harmless')
+  })
+
+  it.each<[string, (reach: Reach) => Promise<unknown>]>([
+    ['writing a new file', (reach) => writeFile(swapped('new'), new Base64Text(b64('x')), reach)],
+    ['writing an existing file', (reach) => writeFile(swapped('todo.md'), new Base64Text(b64('x')), reach)],
+    ['creating a folder', (reach) => createDirectory(swapped('d'), true, reach)],
+    ['removing a file', (reach) => remove(swapped('todo.md'), { recursive: false, force: true }, reach)],
+    ['removing a tree', (reach) => remove(swapped('below'), { recursive: true, force: true }, reach)],
+    ['copying to it', (reach) => copy(pathOfText(join(base, 'ws/f')), swapped('c'), false, reach)],
+    ['copying a tree to it', (reach) => copy(pathOfText(join(base, 'ws/sub')), swapped('c'), true, reach)],
+  ])('%s changes nothing outside', async (_, act) => {
+    mkdirSync(join(base, 'out/below'))
+    const before = readdirSync(join(base, 'out'))
+    await act(reachOfVictim()).catch(() => {})
+    expect(lstatSync(join(base, 'ws/swap')).isSymbolicLink()).toBe(true)
+    expect(readdirSync(join(base, 'out'))).toEqual(before)
+    expect(readFileSync(join(base, 'out/todo.md'), 'utf8')).toBe('secret')
+  })
+
+  it('reading gives what was judged', async () => {
+    const { content } = await readFile(swapped('todo.md'), reachOfVictim())
+    expect(String(content)).toBe('harmless')
+  })
 })
