@@ -168,7 +168,7 @@ export class AgentProcess {
   private neverRan(error: unknown): void {
     const isDenied = error instanceof RpcError && error.code === 'denied'
     this.status = isDenied ? 'denied' : this.endsAs === null ? 'failed' : 'stopped'
-    this.reason = error instanceof Error ? error.message : String(error)
+    if (this.status !== 'stopped') this.reason = error instanceof Error ? error.message : String(error)
     this.settle()
   }
 

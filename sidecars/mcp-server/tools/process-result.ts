@@ -9,6 +9,7 @@ export const processResultShape = z.object({
   status: z.enum(['awaiting_approval', 'running', 'exited', 'timed_out', 'stopped', 'denied', 'failed', 'lost']),
   exitCode: z.int().optional().describe('Set once the program has exited; 128 + n for signal n'),
   reason: z.string().optional().describe('Why it was denied, failed or lost; on denied the words of who denied'),
+  message: z.string().optional().describe('How it stands and what to do next, unless it simply exited'),
   durationMs: z.int().describe('Running time, without the wait for a decision'),
   output: z.string().describe('stdout and stderr in order of arrival; the middle of a long output is left out'),
   outputBytes: z.int().describe('Bytes of output so far'),
@@ -21,7 +22,10 @@ export type ProcessResult = z.infer<typeof processResultShape>
 
 const FAILURES: ReadonlySet<ProcessStatus> = new Set(['timed_out', 'denied', 'failed', 'lost'])
 
-/** The state of a process as a tool result: the same facts as text and as structure. */
+/**
+ * The state of a process as a tool result: the same facts as text and as structure. Clients hand one of
+ * the two to their model (Codex and Claude Code the structure), so each must be enough.
+ */
 export function processResult(process: AgentProcess): CallToolResult {
   const { status, reason, exitCode } = process
   const { head, omitted, tail, isLossy } = process.output.show()
@@ -29,11 +33,14 @@ export function processResult(process: AgentProcess): CallToolResult {
     ? `\n[... ${count(omitted.bytes)} bytes left out here; read them with read_output ${JSON.stringify({ processId: process.id, cursor: formatCursor(omitted.from) })} ...]\n`
     : ''
   const output = `${head}${gapLine}${tail}`
+  const notes = remarks(process, isLossy)
+  const message = [headline(process), ...notes].join('\n')
   const structured: ProcessResult = {
     processId: process.id,
     status,
     ...(exitCode === null ? {} : { exitCode }),
     ...(reason === null ? {} : { reason }),
+    ...(status === 'exited' && notes.length === 0 ? {} : { message }),
     durationMs: process.durationMs,
     output,
     outputBytes: process.output.totalBytes,
@@ -44,7 +51,7 @@ export function processResult(process: AgentProcess): CallToolResult {
   }
   const isError = FAILURES.has(status)
   return {
-    content: [{ type: 'text', text: [headline(process), ...remarks(process, isLossy), output].join('\n').trimEnd() }],
+    content: [{ type: 'text', text: `${message}\n${output}`.trimEnd() }],
     structuredContent: structured,
     ...(isError ? { isError: true } : {}),
   }
@@ -64,7 +71,7 @@ function headline(process: AgentProcess): string {
     case 'timed_out':
       return `Timed out: the limit of ${process.options.timeoutMs ?? 0} ms passed and the whole process group was stopped${process.hasSettled ? '' : ', but something of it is still alive'} (exit code ${process.exitCode ?? 'unknown'}).`
     case 'stopped':
-      return process.durationMs === 0
+      return process.onExecServer === undefined
         ? 'Withdrawn before a decision was made. Nothing was run.'
         : `Stopped after ${seconds(process)} (exit code ${process.exitCode ?? 'unknown'}).`
     case 'denied':
