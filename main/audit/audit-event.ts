@@ -38,6 +38,8 @@ export type AuditEvent =
       chain?: string[]
     }
   | { kind: 'request.withdrawn'; requestId: RequestId; sessionId: SessionId; reason: string }
+  /** It was allowed, but the asker got an error instead: nothing ran. */
+  | { kind: 'request.failed'; requestId: RequestId; sessionId: SessionId; reason: string }
   | { kind: 'request.expired'; requestId: RequestId; sessionId: SessionId; decision: Decision }
   | {
       kind: 'process.started'
@@ -96,6 +98,8 @@ export type AuditEvent =
   | { kind: 'rule.removed'; ruleId: RuleId; text: string; scope: Scope; source: string; actor: Actor }
   | { kind: 'rules.loaded'; files: number; rules: number; problems: string[] }
   | { kind: 'settings.changed'; changed: Record<string, unknown> }
+  /** The window tried something that its contract does not allow. */
+  | { kind: 'window.refused'; what: string; detail: string }
   /** Records that did not fit into memory while the disk refused them. */
   | { kind: 'journal.gap'; lost: number; fromMs: number; toMs: number }
 

@@ -32,6 +32,8 @@ function summarize(event: AuditEvent): string {
       return `${decisionLine(event.decision)} ${event.requestId}`
     case 'request.withdrawn':
       return `Withdrawn ${event.requestId}: ${event.reason}`
+    case 'request.failed':
+      return `Nothing ran for ${event.requestId}: ${shorten(event.reason)}`
     case 'request.expired':
       return `Expired ${event.requestId}${because(event.decision.reason)}`
     case 'process.started':
@@ -50,6 +52,8 @@ function summarize(event: AuditEvent): string {
       return `Read ${event.rules} rules from ${event.files} files${because(event.problems[0])}`
     case 'settings.changed':
       return `Settings changed: ${shorten(JSON.stringify(event.changed))}`
+    case 'window.refused':
+      return `The window was refused: ${event.what}${because(event.detail)}`
     case 'journal.gap':
       return `${event.lost} records were lost while the journal could not be written`
     default:

@@ -4,6 +4,8 @@ import type { ProcessId, SessionId } from '../../sidecars/protocol/ids.ts'
 import type { Audit } from '../audit/audit.ts'
 import { isAlive, processView, type ProcessContext, type ProcessUsage } from './process-view.ts'
 
+export { isAlive } from './process-view.ts'
+
 /** Ended processes that stay in the window's table. */
 const ENDED_KEPT = 500
 
@@ -30,6 +32,7 @@ interface ProcessRecord {
 export class Processes {
   private readonly records = new Map<ProcessId, ProcessRecord>()
   private readonly ended: ProcessId[] = []
+  private readonly overWaiters = new Set<() => void>()
   private readonly now: () => number
 
   constructor(private readonly options: ProcessesOptions) {
@@ -104,6 +107,24 @@ export class Processes {
     return this.records.get(id)?.facts
   }
 
+  /** Facts once nothing of it is left, or what is known of it after `timeoutMs`. */
+  whenOver(id: ProcessId, timeoutMs: number): Promise<ProcessFacts | undefined> {
+    const record = this.records.get(id)
+    if (!record || record.isOver) return Promise.resolve(record?.facts)
+    return new Promise((resolve) => {
+      const settle = () => {
+        clearTimeout(timer)
+        this.overWaiters.delete(look)
+        resolve(record.facts)
+      }
+      const look = () => {
+        if (record.isOver) settle()
+      }
+      const timer = setTimeout(settle, timeoutMs)
+      this.overWaiters.add(look)
+    })
+  }
+
   /** Processes of a session that have not ended, oldest first. */
   aliveOf(sessionId: SessionId): ProcessFacts[] {
     return this.alive().filter((facts) => facts.sessionId === sessionId)
@@ -154,6 +175,7 @@ export class Processes {
     if (record.isOver) return
     record.isOver = true
     record.usage = undefined
+    for (const look of this.overWaiters) look()
     this.ended.push(record.facts.id)
     if (this.ended.length <= ENDED_KEPT) return
     const oldest = this.ended.shift()!

@@ -32,3 +32,13 @@ export function whyBanned(words: readonly string[]): string | undefined {
     return `${name} destroys or ends things, and a rule holds for longer lines too`
   return undefined
 }
+
+/** The same for a pattern with alternatives: one banned program is enough. */
+export function whyPatternBanned([programs = [], ...rest]: readonly string[][]): string | undefined {
+  const following = rest.map(([word = '']) => word)
+  for (const program of programs) {
+    const why = whyBanned([program, ...following])
+    if (why !== undefined) return why
+  }
+  return undefined
+}

@@ -159,6 +159,9 @@ describe('rules that a decision makes', () => {
     await rules.start()
     expect(rules.addText('prefix_rule(["make"], "forbidden")').effect).toBe('deny')
     expect(verdict(command('make'))).toBe('deny')
+    expect(() => rules.addText('prefix_rule([["env", "sudo"]])')).toThrow(
+      'text: env starts other programs; name what may be run',
+    )
     expect(() => rules.addText('prefix_rule(["make"')).toThrow('text: expected "," or "]" in a list')
   })
 })

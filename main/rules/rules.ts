@@ -2,6 +2,7 @@ import type { Verdict } from '../../sidecars/protocol/decision.ts'
 import type { RuleId, SessionId } from '../../sidecars/protocol/ids.ts'
 import type { Subject } from '../../sidecars/protocol/subject.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
+import { whyPatternBanned } from './banned-prefix.ts'
 import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } from './judge-command.ts'
 import { judgeConnection, rulesForProxy, type ProxyRules } from './judge-connection.ts'
 import { judgementOf, type Judgement } from './judgement.ts'
@@ -30,6 +31,8 @@ export interface RulesOptions {
   context: CommandContext
   /** One sentence when rules cannot be saved, null when they are again. */
   onTrouble?: (message: string | null) => void
+  /** A rule decided something; its count in the window is old. */
+  onFired?: () => void
 }
 
 /** A subject with what identifies it. */
@@ -56,6 +59,7 @@ export class Rules {
   private readonly leaving = new Set<string>()
   private commands: CommandRules = { commands: [], executables: new Map() }
   private hosts: HostRule[] = []
+  private byId = new Map<RuleId, Rule>()
   private readonly listeners = new Set<() => void>()
   private readonly fired = new Map<RuleId, { count: number; lastAtMs: number }>()
   private saving: Promise<void> | undefined
@@ -88,6 +92,9 @@ export class Rules {
   all(): Rule[] {
     return [...this.standing(), ...this.sessionHosts]
   }
+  find(id: RuleId): Rule | undefined {
+    return this.byId.get(id)
+  }
   sessionGrants(): SessionGrant[] {
     return this.grants.all()
   }
@@ -111,6 +118,10 @@ export class Rules {
   /** "Would this run?" for a line of shell text. */
   checkShellText(text: string): Judgement {
     return judgeShellText(text, this.commands, this.options.context)
+  }
+  /** "Would this be reached?", for any session. */
+  checkHost(to: { host: string; port: number }): Judgement {
+    return judgeConnection({ ...to, protocol: 'https' }, '' as SessionId, this.hosts)
   }
 
   /** Whether one rule alone would speak of a subject; for previews. */
@@ -157,8 +168,17 @@ export class Rules {
 
   /** Adds a rule as typed by the owner. Throws RpcError `invalidParams` saying what is wrong with it. */
   addText(text: string): Rule {
+    return this.amend([this.readText(text)])[0]!
+  }
+
+  /** What `addText` would add. Throws like it. */
+  readText(text: string): Rule {
     try {
-      return this.amend([this.unsavedRule(parseSingleRule(text).text)])[0]!
+      const rule = parseSingleRule(text)
+      const banned = rule.kind === 'command' && rule.effect === 'allow' ? whyPatternBanned(rule.pattern) : undefined
+      if (banned !== undefined)
+        throw new Error(`${banned}; name what may be run, or write the rule into a file by hand`)
+      return this.unsavedRule(rule.text)
     } catch (error) {
       throw new RpcError('invalidParams', `text: ${(error as Error).message}`)
     }
@@ -211,6 +231,7 @@ export class Rules {
   noteFired(id: RuleId, atMs: number, count = 1): void {
     const before = this.fired.get(id)
     this.fired.set(id, { count: (before?.count ?? 0) + count, lastAtMs: Math.max(before?.lastAtMs ?? 0, atMs) })
+    this.options.onFired?.()
   }
   firedOf(id: RuleId): { count: number; lastAtMs: number } | undefined {
     return this.fired.get(id)
@@ -287,6 +308,7 @@ export class Rules {
     const { rules, executables } = this.folder.current()
     for (const { text } of rules) this.unsaved.delete(text)
     const inForce = this.all()
+    this.byId = new Map(inForce.map((rule) => [rule.id, rule]))
     const byName = new Map<string, string[]>()
     for (const { name, paths } of executables) byName.set(name, [...(byName.get(name) ?? []), ...paths])
     this.commands = { commands: inForce.filter((rule) => rule.kind === 'command'), executables: byName }

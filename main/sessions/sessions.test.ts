@@ -19,6 +19,7 @@ const source = { sidecar: 'mcp-server' as const, generation: 1 }
 let rows: Map<string, SessionView>
 let journal: AuditEvent[]
 let closed: string[]
+let renamed: number
 let counts: SessionCounts
 let now: number
 let sessions: Sessions
@@ -26,12 +27,14 @@ beforeEach(() => {
   rows = new Map()
   journal = []
   closed = []
+  renamed = 0
   now = 500
   counts = { runningCount: 0, processCount: 0, pendingCount: 0, blockedCount: 0 }
   sessions = new Sessions({
     audit: { record: (event) => void journal.push(event) },
     countsOf: () => counts,
     publish: (id, view) => void (view ? rows.set(id, view) : rows.delete(id)),
+    onRenamed: () => renamed++,
     onClosed: (id, reason) => closed.push(`${id} ${reason}`),
     now: () => now,
   })
@@ -87,6 +90,7 @@ describe('Sessions', () => {
     expect(rows.get(A)).toMatchObject({ title: 'npm test', lastLine: 'npm run build', lastActivityAtMs: 500 })
     sessions.update(facts({ title: 'fix flaky test' }))
     expect(rows.get(A)?.title).toBe('fix flaky test')
+    expect(renamed).toBe(3)
     expect(sessions.named(A)).toEqual({ agentName: 'Claude Code', title: 'fix flaky test', via: 'mcp-stdio' })
   })
 

@@ -14,6 +14,8 @@ export interface SessionsOptions {
   countsOf(id: SessionId): SessionCounts
   publish(id: SessionId, view: SessionView | null): void
   onClosed(id: SessionId, reason: string): void
+  /** Its name, where others show it, is another now. */
+  onRenamed(id: SessionId): void
   now?: () => number
 }
 
@@ -57,14 +59,12 @@ export class Sessions {
       ...(pid !== undefined && { pid }),
     })
     this.refresh(id)
+    // Requests and processes of it may have arrived on another channel before.
+    this.options.onRenamed(id)
   }
 
   update(facts: SessionFacts): void {
-    const record = this.records.get(facts.id)
-    if (!record) return
-    record.facts = facts
-    this.touch(record)
-    this.refresh(facts.id)
+    this.change(facts.id, (record) => (record.facts = facts))
   }
 
   /** Ends a session; what it asked and what it was allowed for itself ends with it. */
@@ -91,14 +91,11 @@ export class Sessions {
 
   /** Something happened in a session; `line` says what, for the list. */
   noteActivity(id: SessionId, line?: string): void {
-    const record = this.records.get(id)
-    if (!record) return
-    this.touch(record)
-    if (line !== undefined) {
+    this.change(id, (record) => {
+      if (line === undefined) return
       record.lastLine = line
       record.derivedTitle ??= line.slice(0, TITLE_CHARACTERS)
-    }
-    this.refresh(id)
+    })
   }
 
   /** Counts or names elsewhere changed: shows the session anew. */
@@ -126,6 +123,16 @@ export class Sessions {
     return [...this.records.values()]
       .filter(({ closed }) => !closed)
       .map(({ facts }) => ({ agentName: facts.agentName, via: facts.via }))
+  }
+
+  private change(id: SessionId, change: (record: SessionRecord) => void): void {
+    const record = this.records.get(id)
+    if (!record) return
+    const before = JSON.stringify(this.named(id))
+    change(record)
+    this.touch(record)
+    this.refresh(id)
+    if (JSON.stringify(this.named(id)) !== before) this.options.onRenamed(id)
   }
 
   /** Clocks go back; a list sorted by activity must not. */

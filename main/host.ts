@@ -1,0 +1,228 @@
+/** The host: everything but the screen. Composition only; the app and `gatehouse serve` make one each. */
+import { randomBytes } from 'node:crypto'
+import type { InvokeChannel, Invokes } from '../preload/api.ts'
+import type { Actor } from '../sidecars/protocol/decision.ts'
+import { Agents } from './agents/agents.ts'
+import type { RunHandle, RunRequest, RunSink } from './control/controlled-host.ts'
+import { Egress } from './egress/egress.ts'
+import { ProxyRules } from './egress/proxy-rules.ts'
+import type { Feed } from './feed/feed.ts'
+import { followSidecars, tell, type Clients } from './host/follow-sidecars.ts'
+import { openFoundation, type Foundation } from './host/foundation.ts'
+import { restorePast } from './host/restore-past.ts'
+import { RuleTables } from './host/rule-tables.ts'
+import { Runs } from './host/runs.ts'
+import {
+  execServerConfigOf,
+  execSocketPath,
+  mcpServerConfigOf,
+  networkProxyConfigOf,
+  type ConfigSources,
+} from './host/sidecar-configs.ts'
+import { createTables } from './host/tables.ts'
+import { Intents } from './intents.ts'
+import { readLoginEnvironment } from './processes/login-environment.ts'
+import { Sampler } from './processes/sampler.ts'
+import { settingsView } from './settings/settings.ts'
+import { ExecServerClient } from './sidecar-clients/exec-server-client.ts'
+import { McpServerClient } from './sidecar-clients/mcp-server-client.ts'
+import { NetworkProxyClient } from './sidecar-clients/network-proxy-client.ts'
+import type { Launcher } from './supervisor/launcher.ts'
+import { Supervisor } from './supervisor/supervisor.ts'
+import type { SupervisorTiming } from './supervisor/timing.ts'
+
+export interface HostOptions {
+  /** Absolute, mode 0700, made and locked by the caller. */
+  dataDir: string
+  /** For sockets; short enough for them. */
+  runDir: string
+  version: string
+  launcher: Launcher
+  /** One line for the host's own log; default stderr. */
+  log?: (message: string) => void
+  timing?: Partial<SupervisorTiming>
+  /** Default: asks the owner's login shell. */
+  readEnvironment?: typeof readLoginEnvironment
+}
+
+export interface Host {
+  readonly instanceId: string
+  readonly dataDir: string
+  /** Opens the agents' sockets; can never decide. */
+  readonly agentToken: string
+  readonly feed: Feed
+  /**
+   * Does what the owner asks. Rejects with RpcError: `invalidParams` naming the argument, `methodNotFound`
+   * for the channels that only a desktop answers.
+   */
+  invoke<C extends InvokeChannel>(channel: C, args: Invokes[C]['args'], actor: Actor): Promise<Invokes[C]['result']>
+  /** Runs a command of the owner. Rejects with RpcError `denied` and the reason when a rule says no. */
+  startRun(request: RunRequest, sink: RunSink): Promise<RunHandle>
+  /** Puts on record that the window tried something it may not. */
+  recordRefusal(what: string, detail: string): void
+  /** Shows a sentence to the owner until another one with the same id replaces it. */
+  notify(id: string, message: string): void
+  /** Starts the sidecars; resolves when each is ready or has failed once. */
+  start(): Promise<void>
+  /** Withdraws what waits, stops everything and writes the journal, within the deadline. Once. */
+  stop(deadlineMs: number): Promise<void>
+}
+
+/** How much of a deadline is left for the journal after the sidecars are gone. */
+const JOURNAL_MS = 400
+
+/**
+ * Makes a host on a data folder. Rejects only when it cannot work at all; corrupt or unreadable files in
+ * the folder are kept and become notices. The caller owns it: `start` once, then `stop` once.
+ */
+export async function createHost(options: HostOptions): Promise<Host> {
+  const { dataDir, runDir, version, launcher } = options
+  const log = options.log ?? ((message) => void process.stderr.write(`${message}\n`))
+  const foundation = await openFoundation({ dataDir, version, log })
+  const { instanceId, feed, notices, audit, settings, rules, programs, rulesFolder } = foundation
+
+  let baseEnvironment: Record<string, string> = {}
+  let proxyStartedWith = 0
+  const agentToken = randomBytes(32).toString('base64url')
+  const sources: ConfigSources = {
+    runDir,
+    agentToken,
+    internalToken: randomBytes(32).toString('base64url'),
+    settings: () => settings.current,
+    baseEnvironment: () => baseEnvironment,
+    execSocket: () => links['exec-server'].view().endpoints.unix ?? null,
+  }
+  const supervisor = new Supervisor({
+    launcher,
+    dataDir,
+    runDir,
+    instanceId,
+    log,
+    configs: {
+      'exec-server': () => execServerConfigOf(sources),
+      'mcp-server': () => mcpServerConfigOf(sources),
+      'network-proxy': () => {
+        const start = proxyRules.forStart()
+        proxyStartedWith = start.revision
+        return networkProxyConfigOf(sources, start)
+      },
+    },
+    ...(options.timing && { timing: options.timing }),
+  })
+  const links = {
+    'exec-server': supervisor.sidecar('exec-server'),
+    'mcp-server': supervisor.sidecar('mcp-server'),
+    'network-proxy': supervisor.sidecar('network-proxy'),
+  }
+  const clients: Clients = {
+    exec: new ExecServerClient(links['exec-server']),
+    mcp: new McpServerClient(links['mcp-server']),
+    proxy: new NetworkProxyClient(links['network-proxy']),
+  }
+  const { exec, proxy } = clients
+  const tables = createTables(foundation, proxy)
+  const { sessions, processes, approvals, connections } = tables
+  const proxyRules = new ProxyRules({
+    setRules: (revision, list) => proxy.setRules(revision, list),
+    onState: () => ruleTables.refresh(),
+  })
+  const ruleTables = new RuleTables({ rules, proxyRules, feed, notices, audit })
+  foundation.onRuleFired = () => ruleTables.countsChanged()
+  const runs = new Runs({
+    execLink: links['exec-server'],
+    exec,
+    socketPath: execSocketPath(runDir),
+    internalToken: sources.internalToken,
+    sessions,
+    processes,
+  })
+  followSidecars({
+    foundation,
+    tables,
+    clients,
+    runs,
+    proxyRules,
+    sources,
+    links,
+    proxyStartedWith: () => proxyStartedWith,
+  })
+  settings.onChange((now, changed) => {
+    feed.setSettings(settingsView(now))
+    audit.record({ kind: 'settings.changed', changed })
+    if ('agentGate' in changed) void tell({ foundation }, exec.configure(execServerConfigOf(sources)), 'exec-server')
+    if ('unknownHost' in changed)
+      void tell({ foundation }, proxy.configure(networkProxyConfigOf(sources, proxyRules.forStart())), 'network-proxy')
+  })
+  const sampler = new Sampler({
+    wanted: () => (feed.subscriberCount === 0 ? [] : processes.alive().map(({ id }) => id)),
+    members: (id) => exec.members(id),
+    report: (id, usage) => processes.setUsage(id, usage),
+  })
+  const intents = new Intents({
+    feed,
+    approvals,
+    audit,
+    rules,
+    proxyRules,
+    egress: new Egress({ rules, connections, proxyRules, audit, rulesFolder }),
+    settings,
+    sessions,
+    processes,
+    exec,
+    supervisor,
+    agents: new Agents({ findProgram: (name) => programs.find(name), attached: () => sessions.openAgents() }),
+  })
+  await rules.start()
+
+  const adoptLoginEnvironment = async () => {
+    const { variables, warning } = await (options.readEnvironment ?? readLoginEnvironment)()
+    if (warning !== undefined) notices.raise('login-environment', { level: 'warning', message: warning })
+    baseEnvironment = variables
+    if (variables.PATH !== undefined) programs.set(variables.PATH)
+    await tell({ foundation }, exec.configure(execServerConfigOf(sources)), 'exec-server')
+  }
+
+  return {
+    instanceId,
+    dataDir,
+    agentToken,
+    feed,
+    invoke: (channel, args, actor) => intents.invoke(channel, args, actor),
+    startRun: (request, sink) => runs.start(request, sink),
+    recordRefusal: (what, detail) => audit.record({ kind: 'window.refused', what, detail }),
+    notify: (id, message) => notices.raise(id, { level: 'warning', message }),
+    async start() {
+      // Neither is waited for: a shell may take seconds, a month of journal too.
+      void adoptLoginEnvironment()
+      void restorePast({ ...foundation, ...tables }).catch((error: Error) => reportJournal(foundation, error))
+      const { ended } = await supervisor.start()
+      sampler.start()
+      if (ended.length > 0)
+        notices.raise('swept', {
+          level: 'info',
+          message: `Gatehouse was killed the last time. ${ended.length} processes that it left behind were ended.`,
+        })
+    },
+    async stop(deadlineMs) {
+      const endsAtMs = Date.now() + deadlineMs
+      sampler.stop()
+      approvals.dispose('Gatehouse stops')
+      await runs.close()
+      await supervisor.stop(Math.max(0, endsAtMs - Date.now() - JOURNAL_MS))
+      ruleTables.stop()
+      await rules.stop()
+      audit.record({ kind: 'host.stopped' })
+      await audit.close(Math.max(JOURNAL_MS / 2, endsAtMs - Date.now()))
+      feed.flush()
+      feed.dispose()
+    },
+  }
+}
+
+function reportJournal({ notices }: Foundation, error: Error): void {
+  notices.raise('audit-past', {
+    level: 'warning',
+    message: 'The audit journal of earlier days cannot be read, so previews of rules do not count them.',
+    detail: error.message,
+  })
+}

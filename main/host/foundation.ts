@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { Audit } from '../audit/audit.ts'
+import { Feed } from '../feed/feed.ts'
+import { Notices } from '../feed/notices.ts'
+import { loadShellGrammar, ProgramPath, Rules, type ShellGrammar } from '../rules/rules.ts'
+import { settingsView, SettingsStore } from '../settings/settings.ts'
+
+export interface FoundationOptions {
+  dataDir: string
+  version: string
+  log: (message: string) => void
+}
+
+/** What a host stands on before any sidecar runs: the owner's settings and rules, the journal, the feed. */
+export interface Foundation {
+  readonly instanceId: string
+  readonly startedAtMs: number
+  readonly rulesFolder: string
+  readonly feed: Feed
+  readonly notices: Notices
+  readonly audit: Audit
+  readonly settings: SettingsStore
+  readonly rules: Rules
+  /** The owner's search path. */
+  readonly programs: ProgramPath
+  /** Called when a rule decided something; set by whoever shows the counts. */
+  onRuleFired: () => void
+}
+
+/**
+ * Opens everything in the data folder. Never rejects because of what lies there: a corrupt or unreadable
+ * file becomes a notice, and what is safe without it holds.
+ */
+export async function openFoundation({ dataDir, version, log }: FoundationOptions): Promise<Foundation> {
+  const startedAtMs = Date.now()
+  const instanceId = `host_${randomBytes(8).toString('hex')}`
+  const rulesFolder = join(dataDir, 'rules')
+  // Trouble that shows before there is a feed to show it in.
+  const early: { id: string; level: 'warning' | 'error'; message: string }[] = []
+  const [settings, grammar] = await Promise.all([
+    SettingsStore.open({
+      path: join(dataDir, 'settings.json'),
+      onProblem: (message) => early.push({ id: `settings-${early.length}`, level: 'warning', message }),
+    }),
+    loadShellGrammar().catch((error: Error): ShellGrammar | null => {
+      const message = `Shell text cannot be read, so all of it is asked about: ${error.message}`
+      early.push({ id: 'grammar', level: 'error', message })
+      return null
+    }),
+  ])
+  const feed = new Feed({
+    host: { version, instanceId, dataDir, platform: process.platform, startedAtMs },
+    settings: settingsView(settings.current),
+    onListenerError: (error) => log(`a view failed: ${String(error)}`),
+  })
+  const notices = new Notices(feed)
+  for (const { id, level, message } of early) {
+    log(message)
+    notices.raise(id, { level, message })
+  }
+  const audit = new Audit({
+    folder: join(dataDir, 'audit'),
+    onTrouble: (message) => {
+      if (message === null) notices.clear('audit')
+      else notices.raise('audit', { level: 'error', message: `${message} Records are kept in memory and tried again.` })
+    },
+    onRepaired: (aside) =>
+      notices.raise('audit-torn', {
+        level: 'warning',
+        message: `The last record of the audit journal was cut off by a crash. Its bytes were kept as ${aside}.`,
+      }),
+  })
+  audit.record({ kind: 'host.started', version, instanceId, pid: process.pid })
+  const programs = new ProgramPath(process.env.PATH ?? '')
+  const rules = new Rules({
+    folder: rulesFolder,
+    context: { grammar, isFileOf: (name, path) => programs.isFileOf(name, path) },
+    onTrouble: (message) => {
+      if (message === null) notices.clear('rules-unsaved')
+      else notices.raise('rules-unsaved', { level: 'error', message })
+    },
+    onFired: () => foundation.onRuleFired(),
+  })
+  const foundation: Foundation = {
+    instanceId,
+    startedAtMs,
+    rulesFolder,
+    feed,
+    notices,
+    audit,
+    settings,
+    rules,
+    programs,
+    onRuleFired: () => {},
+  }
+  return foundation
+}
