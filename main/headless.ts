@@ -18,9 +18,12 @@ const STOP_DEADLINE_MS = 4_500
 export async function serveHeadless(options: ServeOptions): Promise<number> {
   const log = (message: string) => void process.stderr.write(`${new Date().toISOString()} ${message}\n`)
   const signalled = firstSignal()
+  const { asked, requestStop } = stopRequest()
   const opened = await openHost({
     kind: 'headless',
     log,
+    requestStop,
+    endsWhenIdle: options.untilIdle,
     create: ({ dataDir, runDir }) =>
       createHost({
         dataDir,
@@ -31,9 +34,18 @@ export async function serveHeadless(options: ServeOptions): Promise<number> {
   })
   if (!options.untilIdle) process.stdout.write(`${howToUse(opened)}\n`)
   const idle = options.untilIdle ? untilIdle(opened.host.feed, opened.control) : new Promise<never>(() => {})
-  log(`stopping: ${await Promise.race([signalled, idle])}`)
+  log(`stopping: ${await Promise.race([signalled, asked, idle])}`)
   await opened.stop(STOP_DEADLINE_MS)
   return 0
+}
+
+/** `asked` resolves with why once the owner asked through the control socket. */
+function stopRequest(): { asked: Promise<string>; requestStop: () => void } {
+  let requestStop = () => {}
+  const asked = new Promise<string>((resolve) => {
+    requestStop = () => resolve('the owner asked for it')
+  })
+  return { asked, requestStop }
 }
 
 /** Resolves with the name of the first signal that asks to stop; a second one does not wait for the rest. */

@@ -54,6 +54,11 @@ export class ControlClient {
     return this.peer.request('host/invoke', { channel, args }, trusted<Invokes[C]['result']>())
   }
 
+  /** Stops the host; resolves once it has taken the wish, not when it is gone. */
+  async stopHost(): Promise<void> {
+    await this.peer.request('host/stop', {}, unknown, { timeoutMs: 10_000 })
+  }
+
   /** Output with a sequence number beyond `afterSeq`, oldest first. */
   readProcess(id: string, afterSeq: number, maxBytes: number): Promise<ProcessReadLines> {
     return this.peer.request(

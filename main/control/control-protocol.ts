@@ -6,6 +6,7 @@
  * | `control/hello` | helloParams -> helloResult | first; a wrong token is `forbidden` and the end |
  * | `host/invoke` | invokeParams -> the channel's result | every channel of the window but the desktop's |
  * | `feed/subscribe` | {} -> FeedSnapshot | then `feed/batch` notifications; `feed/stale` = subscribe again |
+ * | `host/stop` | {} -> {} | stops the host as Ctrl-C would, after the answer |
  * | `run/start` | runStart -> runStarted | runs a command as a session; waits for its decision |
  * | `run/write` | runWrite -> {} | answered when the process can take more |
  * | `run/endInput`, `run/signal`, `run/resize` | -> {} | |
@@ -17,6 +18,7 @@
  */
 import {
   array,
+  boolean,
   integer,
   literal,
   nullable,
@@ -40,6 +42,8 @@ export const helloResult = object({
   version: string,
   kind: literal('app', 'headless'),
   pid: integer(1),
+  /** Started for somebody and not by the owner: ends by itself when nobody needs it. */
+  endsWhenIdle: optional(boolean),
 })
 export type HelloResult = Infer<typeof helloResult>
 

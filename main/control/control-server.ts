@@ -27,6 +27,8 @@ export interface ControlServerOptions {
   /** Known here only to tell an agent why it is refused. */
   agentToken: string
   hello: Omit<HelloResult, 'protocolVersion'>
+  /** The owner asks the host to stop; absent = this host stops in another way only. */
+  requestStop?: () => void
   log: (message: string) => void
 }
 
@@ -95,7 +97,7 @@ function accept(socket: Socket, options: ControlServerOptions, clients: Set<RpcP
     clearTimeout(timer)
     if (!clients.has(peer)) {
       clients.add(peer)
-      serveOwner(peer, options.host)
+      serveOwner(peer, options)
     }
     return { protocolVersion: CONTROL_PROTOCOL_VERSION, ...options.hello }
   })
@@ -119,7 +121,7 @@ function isSameSecret(given: string, expected: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-function serveOwner(peer: RpcPeer, host: ControlledHost): void {
+function serveOwner(peer: RpcPeer, { host, requestStop }: ControlServerOptions): void {
   peer.onRequest('host/invoke', invokeParams, async ({ channel, args }) => {
     if (!isControlChannel(channel))
       throw new RpcError('methodNotFound', `there is no channel ${channel} on the control socket`)
@@ -131,6 +133,12 @@ function serveOwner(peer: RpcPeer, host: ControlledHost): void {
   peer.onRequest('shell/environment', shellEnvironment, async (shell) => ({
     environment: await host.shellEnvironment(shell),
   }))
+  if (requestStop)
+    peer.onRequest('host/stop', unknown, () => {
+      // After the answer has left.
+      setImmediate(requestStop)
+      return {}
+    })
   serveFeed(peer, host)
   serveRuns(peer, host)
 }

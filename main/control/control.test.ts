@@ -63,10 +63,13 @@ const host: ControlledHost = {
   },
 }
 
+let stopRequests = 0
+
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gh-control-'))
   logged.length = 0
   invoked.length = 0
+  stopRequests = 0
   runs = []
   refuseRuns = undefined
   feed = new Feed({
@@ -79,6 +82,7 @@ beforeEach(async () => {
     controlToken: 'control-secret',
     agentToken: 'agent-secret',
     hello: { instanceId: 'i', version: '0.1.0', kind: 'headless', pid: process.pid },
+    requestStop: () => stopRequests++,
     log: (message) => logged.push(message),
   })
 })
@@ -110,6 +114,16 @@ describe('who may use the control socket', () => {
       pid: process.pid,
     })
     expect(server.clientCount).toBe(1)
+  })
+
+  test('the owner can stop the host, nobody before a hello can', async () => {
+    const stranger = new RpcPeer(socketTransport('test', await connectUnix(join(folder, 'control.sock')))).start()
+    await expect(stranger.request('host/stop', {}, unknown)).rejects.toMatchObject({ code: 'forbidden' })
+    stranger.close()
+    expect(stopRequests).toBe(0)
+    const client = await connect()
+    await client.stopHost()
+    await until(() => stopRequests === 1)
   })
 
   test.each([

@@ -23,6 +23,10 @@ export interface OpenHostOptions<H extends OpenableHost> {
   /** Default: `GATEHOUSE_HOME`, or `~/.gatehouse`. */
   dataDir?: string
   create: (folders: HostFolders) => Promise<H>
+  /** The owner asks this host to stop, through the control socket. */
+  requestStop: () => void
+  /** It ends by itself when nobody needs it; a window that opens need not ask before it takes over. */
+  endsWhenIdle?: boolean
   /** One line for the log of the host. */
   log: (message: string) => void
 }
@@ -59,7 +63,14 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
       host,
       controlToken,
       agentToken: host.agentToken,
-      hello: { instanceId: host.instanceId, version: GATEHOUSE_VERSION, kind, pid: process.pid },
+      hello: {
+        instanceId: host.instanceId,
+        version: GATEHOUSE_VERSION,
+        kind,
+        pid: process.pid,
+        endsWhenIdle: options.endsWhenIdle ?? false,
+      },
+      requestStop: options.requestStop,
       log,
     })
     undo.push(() => control.close())

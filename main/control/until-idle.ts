@@ -36,7 +36,8 @@ export function untilIdle(
   })
 }
 
-function isBusy({ tables }: FeedSnapshot): boolean {
+/** Whether an open session, a live process or a waiting request needs the host. */
+export function isBusy({ tables }: FeedSnapshot): boolean {
   return (
     Object.values(tables.sessions).some(({ closedAtMs }) => closedAtMs === null) ||
     Object.values(tables.processes).some(({ state }) => state === 'starting' || state === 'running') ||

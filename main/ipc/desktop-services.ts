@@ -4,13 +4,11 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { clipboard, dialog, shell, type BrowserWindow } from 'electron'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
+import type { DesktopChannel } from '../intent-arguments.ts'
 import type { ChannelServices } from './register-channels.ts'
 import { saveOutput, type ReadOutput } from './save-output.ts'
 
-export type DesktopServices = Pick<
-  ChannelServices,
-  'clipboard.write' | 'shell.openExternal' | 'processes.save' | 'processes.attach' | 'egress.saveExport'
->
+export type DesktopServices = Pick<ChannelServices, DesktopChannel>
 
 export interface DesktopServiceOptions {
   readOutput(processId: string): ReadOutput

@@ -1,97 +1,13 @@
-/** What each channel accepts, position by position. A call that does not fit never reaches a service. */
-import type { InvokeChannel, Invokes, SettingsView } from '../../preload/api.ts'
-import {
-  array,
-  boolean,
-  DecodeError,
-  integer,
-  literal,
-  nullable,
-  object,
-  optional,
-  string,
-  type Decoder,
-} from '../../sidecars/protocol/decode.ts'
-import { scope, verdict } from '../../sidecars/protocol/decision.ts'
-import { processSignalName, sidecarName } from '../../sidecars/protocol/host-channel.ts'
+import type { InvokeChannel, Invokes } from '../../preload/api.ts'
+import { integer, literal, type Decoder } from '../../sidecars/protocol/decode.ts'
+import { intentArguments, name, text, tuple } from '../intent-arguments.ts'
 
-/** Longest text of one call: a paste into a terminal, a file of rules, an export of the network table. */
-const LONGEST_TEXT = 32 * 1024 * 1024
-/** Ids, channel tokens, file names. */
-const LONGEST_NAME = 4096
-
-function boundedString(longest: number): Decoder<string> {
-  return (value, path) => {
-    const decoded = string(value, path)
-    if (decoded.length > longest) throw new DecodeError(path, `expected at most ${longest} characters`)
-    return decoded
-  }
-}
-const name = boundedString(LONGEST_NAME)
-const text = boundedString(LONGEST_TEXT)
-
-/** Exactly these arguments; missing and surplus ones are faults. */
-function tuple<T extends readonly unknown[]>(...items: { [I in keyof T]: Decoder<T[I]> }): Decoder<T> {
-  return (value, path) => {
-    const given = array((item: unknown) => item)(value, path)
-    if (given.length !== items.length)
-      throw new DecodeError(path, `expected ${items.length} arguments, got ${given.length}`)
-    return items.map((item, i) => item(given[i], `${path}[${i}]`)) as unknown as T
-  }
-}
-
-const egressIntent = object({
-  connectionId: name,
-  verdict,
-  scope: literal('session', 'always'),
-  breadth: literal('host', 'host-port'),
-})
-const settingsChange: Decoder<Partial<SettingsView>> = (value, path) => {
-  const shape = {
-    theme: optional(literal('system', 'dark', 'light', 'high-contrast')),
-    unknownHost: optional(literal('ask', 'block')),
-    agentGate: optional(literal('observe', 'ask', 'enforce')),
-    notifications: optional(boolean),
-    keepInTray: optional(boolean),
-  }
-  const change: Partial<SettingsView> = object(shape)(value, path)
-  // Null is a value here ("no shortcut"), not an absence.
-  const given = value as Record<string, unknown>
-  if ('globalShortcut' in given) change.globalShortcut = nullable(name)(given.globalShortcut, `${path}.globalShortcut`)
-  const known = [...Object.keys(shape), 'globalShortcut']
-  const strange = Object.keys(given).find((key) => !known.includes(key))
-  if (strange !== undefined) throw new DecodeError(`${path}.${strange}`, 'there is no such setting')
-  return change
-}
-
+/** What each channel of the window accepts: the host's, and those that only a desktop can answer. */
 export const invokeArguments: { [C in InvokeChannel]: Decoder<Invokes[C]['args']> } = {
-  'feed.snapshot': tuple(),
-  'approvals.decide': tuple(
-    object({ requestId: name, subjectHash: name, verdict, scope, reason: optional(boundedString(16 * 1024)) }),
-  ),
-  'approvals.preview': tuple(name, scope),
-  'processes.read': tuple(name, integer(0), integer(1, 16 * 1024 * 1024)),
-  'processes.write': tuple(name, text),
-  'processes.endInput': tuple(name),
-  'processes.signal': tuple(name, processSignalName),
-  'processes.members': tuple(name),
-  'processes.resize': tuple(name, integer(1, 1000), integer(1, 1000)),
+  ...intentArguments,
   'processes.attach': tuple(name, integer(0), name),
   'processes.save': tuple(name, literal('raw', 'text')),
-  'egress.decide': tuple(egressIntent),
-  'egress.undo': tuple(name),
-  'egress.preview': tuple(egressIntent),
   'egress.saveExport': tuple(name, text),
-  'rules.remove': tuple(name),
-  'rules.add': tuple(text),
-  'rules.validate': tuple(text),
-  'rules.check': tuple(text, name),
-  'settings.set': tuple(settingsChange),
-  'sidecars.restart': tuple(sidecarName),
-  'sidecars.diagnostics': tuple(sidecarName),
-  'sessions.interrupt': tuple(name),
-  'audit.page': tuple(nullable(integer(0)), integer(1, 1000)),
-  'agents.list': tuple(),
   'clipboard.write': tuple(text),
   'shell.openExternal': tuple(name),
 }
