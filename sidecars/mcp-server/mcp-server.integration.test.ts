@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -67,6 +68,10 @@ async function overHttp(era: Era): Promise<Client> {
     new StreamableHTTPClientTransport(new URL(mcpServer.ready.endpoints.http ?? ''), { requestInit: { headers } }),
   )
   return client
+}
+function residentBytes({ child }: LaunchedSidecar): number {
+  const { stdout } = spawnSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })
+  return Number(stdout) * 1024
 }
 const run = (client: Client, args: Record<string, unknown>, options?: { signal?: AbortSignal }) =>
   client.callTool({ name: 'run_command', arguments: { cwd: folder, ...args } }, options)
@@ -146,6 +151,42 @@ test('two seconds of output arrive to the last byte, by hash, with gaps in the t
   }
   const hash = createHash('sha256').update(Buffer.concat(parts)).digest('hex')
   expect(facts.output).toContain(`${hash}  all`)
+  await client.close()
+})
+
+test('E08 100 MB are counted exactly, cost no memory, hold up nobody, and can be read to the last line', async () => {
+  host.policy = (question) => question.allow()
+  const client = await overSocket('legacy')
+  const before = residentBytes(mcpServer)
+  const flood = run(client, { shell: 'head -c 104857600 /dev/zero | tr "\\0" x; echo; echo END' })
+  await expect.poll(() => host.questions.length).toBe(1)
+  expect(factsOf(await run(client, { argv: ['echo', 'ping'] })).output).toBe('ping\n')
+  expect(factsOf(await flood)).toMatchObject({
+    exitCode: 0,
+    outputBytes: 104857605,
+    output: expect.stringMatching(/\nEND\n$/),
+  })
+  expect(residentBytes(mcpServer) - before).toBeLessThan(100 * 1024 * 1024)
+  let readBytes = 0
+  let cursor: unknown
+  for (;;) {
+    const page = factsOf(
+      await client.callTool({
+        name: 'read_output',
+        arguments: {
+          processId: 'p1',
+          encoding: 'base64',
+          maxBytes: 1048576,
+          ...(cursor === undefined ? {} : { cursor }),
+        },
+      }),
+    )
+    expect(page).not.toHaveProperty('lost')
+    readBytes += page.bytes as number
+    cursor = page.nextCursor
+    if (page.atEnd) break
+  }
+  expect(readBytes).toBe(104857605)
   await client.close()
 })
 
