@@ -16,8 +16,9 @@ import { processes } from './processes.ts'
 import { run } from './run.ts'
 import { serve } from './serve.ts'
 import { status } from './status.ts'
+import { stop } from './stop.ts'
 
-const COMMANDS: readonly Command[] = [serve, status, approvals, approve, deny, processes, logs, run, env, mcp]
+const COMMANDS: readonly Command[] = [serve, stop, status, approvals, approve, deny, processes, logs, run, env, mcp]
 
 /** Run by bin/gatehouse without this bundle; listed here for the help. */
 const SIDECAR_COMMANDS: readonly [string, string][] = [

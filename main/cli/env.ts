@@ -13,7 +13,7 @@ export const env: Command = {
   --format FORMAT   sh (default), fish (gatehouse env --format fish | source) or json
 
 What the shell starts afterwards connects through Gatehouse's proxy, as a session of its own named after
-this terminal. The variables are valid while this host runs.`,
+this terminal. A proxy that was started anew needs new variables.`,
   run: async (argv) => {
     const { values } = readArguments(argv, { format: { type: 'string' } })
     const format = readFormat(values.format)

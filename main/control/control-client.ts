@@ -3,7 +3,7 @@ import { RpcPeer } from '../../sidecars/rpc/peer.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
 import { connectUnix, socketTransport } from '../../sidecars/rpc/unix-socket.ts'
 import type { FeedBatch, FeedSnapshot, Invokes } from '../../preload/api.ts'
-import type { ControlChannel } from './control-channels.ts'
+import type { HostChannel } from '../intent-arguments.ts'
 import {
   helloResult,
   processReadLines,
@@ -47,7 +47,7 @@ export class ControlClient {
     this.peer.close()
   }
 
-  invoke<C extends Exclude<ControlChannel, 'processes.read'>>(
+  invoke<C extends Exclude<HostChannel, 'processes.read'>>(
     channel: C,
     ...args: Invokes[C]['args']
   ): Promise<Invokes[C]['result']> {

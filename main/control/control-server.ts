@@ -6,7 +6,7 @@ import { RpcPeer } from '../../sidecars/rpc/peer.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
 import { listenUnix, socketTransport, type UnixListener } from '../../sidecars/rpc/unix-socket.ts'
 import type { FeedBatch, FeedSnapshot, ProcessReadView } from '../../preload/api.ts'
-import { controlChannels, isControlChannel } from './control-channels.ts'
+import { intentArguments, type HostChannel } from '../intent-arguments.ts'
 import {
   CONTROL_PROTOCOL_VERSION,
   helloParams,
@@ -123,9 +123,9 @@ function isSameSecret(given: string, expected: string): boolean {
 
 function serveOwner(peer: RpcPeer, { host, requestStop }: ControlServerOptions): void {
   peer.onRequest('host/invoke', invokeParams, async ({ channel, args }) => {
-    if (!isControlChannel(channel))
+    if (!isHostChannel(channel))
       throw new RpcError('methodNotFound', `there is no channel ${channel} on the control socket`)
-    const decoder: Decoder<unknown> = controlChannels[channel]
+    const decoder: Decoder<unknown> = intentArguments[channel]
     const checked = decode(decoder, args, 'params.args')
     const result = await host.invoke(channel, checked as never, OWNER)
     return channel === 'processes.read' ? encodeRead(result as ProcessReadView) : result
@@ -141,6 +141,10 @@ function serveOwner(peer: RpcPeer, { host, requestStop }: ControlServerOptions):
     })
   serveFeed(peer, host)
   serveRuns(peer, host)
+}
+
+function isHostChannel(name: string): name is HostChannel {
+  return Object.hasOwn(intentArguments, name)
 }
 
 function encodeRead({ chunks, gap, nextSeq }: ProcessReadView): ProcessReadLines {

@@ -1,6 +1,7 @@
-import type { FeedBatch, FeedSnapshot, InvokeChannel, Invokes } from '../../preload/api.ts'
+import type { FeedBatch, FeedSnapshot, Invokes } from '../../preload/api.ts'
 import type { Actor } from '../../sidecars/protocol/decision.ts'
 import type { OutputStream } from '../../sidecars/protocol/host-channel.ts'
+import type { HostChannel } from '../intent-arguments.ts'
 
 /** A command of the owner: runs as a session of its own, through rules, exec server and proxy. */
 export interface RunRequest {
@@ -39,7 +40,7 @@ export interface RunHandle {
 /** What the control socket needs of the host. */
 export interface ControlledHost {
   readonly feed: { snapshot(): FeedSnapshot; subscribe(listener: (batch: FeedBatch) => void): () => void }
-  invoke<C extends InvokeChannel>(channel: C, args: Invokes[C]['args'], actor: Actor): Promise<Invokes[C]['result']>
+  invoke<C extends HostChannel>(channel: C, args: Invokes[C]['args'], actor: Actor): Promise<Invokes[C]['result']>
   /** Rejects with RpcError `denied` and the reason when a rule says no. */
   startRun(request: RunRequest, sink: RunSink): Promise<RunHandle>
   /**
