@@ -12,6 +12,7 @@ import { openFoundation, type Foundation } from './host/foundation.ts'
 import { restorePast } from './host/restore-past.ts'
 import { RuleTables } from './host/rule-tables.ts'
 import { Runs } from './host/runs.ts'
+import { Shells } from './host/shells.ts'
 import {
   execServerConfigOf,
   execSocketPath,
@@ -58,6 +59,8 @@ export interface Host {
   invoke<C extends InvokeChannel>(channel: C, args: Invokes[C]['args'], actor: Actor): Promise<Invokes[C]['result']>
   /** Runs a command of the owner. Rejects with RpcError `denied` and the reason when a rule says no. */
   startRun(request: RunRequest, sink: RunSink): Promise<RunHandle>
+  /** Proxy variables for a shell of the owner, which is a session until it ends. Rejects while there is no proxy. */
+  shellEnvironment(shell: { cwd: string; pid: number }): Promise<Record<string, string>>
   /** Puts on record that the window tried something it may not. */
   recordRefusal(what: string, detail: string): void
   /** Shows a sentence to the owner until another one with the same id replaces it. */
@@ -136,6 +139,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     sessions,
     processes,
   })
+  const shells = new Shells({ sessions, leases: tables.leases })
   followSidecars({
     foundation,
     tables,
@@ -189,6 +193,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     feed,
     invoke: (channel, args, actor) => intents.invoke(channel, args, actor),
     startRun: (request, sink) => runs.start(request, sink),
+    shellEnvironment: (shell) => shells.environment(shell),
     recordRefusal: (what, detail) => audit.record({ kind: 'window.refused', what, detail }),
     notify: (id, message) => notices.raise(id, { level: 'warning', message }),
     async start() {
@@ -206,6 +211,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     async stop(deadlineMs) {
       const endsAtMs = Date.now() + deadlineMs
       sampler.stop()
+      shells.stop()
       approvals.dispose('Gatehouse stops')
       await runs.close()
       await supervisor.stop(Math.max(0, endsAtMs - Date.now() - JOURNAL_MS))

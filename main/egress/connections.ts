@@ -118,7 +118,7 @@ export class Connections {
     if (added <= 0) return
     record.decidedCount = facts.count
     const isBlocked = (facts.verdict ?? (facts.state === 'blocked' ? 'deny' : 'allow')) === 'deny'
-    if (holder) for (const id of [holder.sessionId, holder.processId]) this.count(id, added, isBlocked)
+    for (const id of [holder?.sessionId, holder?.processId]) if (id !== undefined) this.count(id, added, isBlocked)
     this.recordDecision(record, isBlocked, added)
     this.options.onDecided(facts, holder, added)
   }
@@ -128,7 +128,8 @@ export class Connections {
     this.options.audit.record({
       kind: 'connection.decided',
       connectionId: id,
-      ...(holder && { sessionId: holder.sessionId, processId: holder.processId }),
+      ...(holder && { sessionId: holder.sessionId }),
+      ...(holder?.processId !== undefined && { processId: holder.processId }),
       host,
       port,
       protocol,

@@ -77,7 +77,7 @@ describe('Connections', () => {
     connections.change(facts({ count: 5 }), 1)
     expect(decided).toEqual(['con_1 blocked 1', 'con_1 blocked 4'])
     expect(connections.countsOf(holder.sessionId)).toEqual({ connectionCount: 5, blockedCount: 5 })
-    expect(connections.countsOf(holder.processId)).toEqual({ connectionCount: 5, blockedCount: 5 })
+    expect(connections.countsOf(holder.processId!)).toEqual({ connectionCount: 5, blockedCount: 5 })
     expect(journal).toEqual(
       [1, 4].map((count) => ({
         kind: 'connection.decided',
@@ -308,11 +308,11 @@ describe('Leases', () => {
       grantLease: async (lease) => ({ HTTP_PROXY: `http://${lease.leaseId}@127.0.0.1:1` }),
       revokeLease: async (id) => void revoked.push(id),
     })
-    const environment = await leases.grant(holder, new AbortController().signal)
+    const { environment } = await leases.grant(holder, new AbortController().signal)
     const leaseId = /lea_[0-9a-f]{32}/.exec(environment.HTTP_PROXY!)![0] as LeaseId
     expect(leases.holderOf(leaseId)).toEqual(holder)
-    await leases.revoke(holder.processId)
-    await leases.revoke(holder.processId)
+    await leases.revokeProcess(holder.processId!)
+    await leases.revokeProcess(holder.processId!)
     expect(revoked).toEqual([leaseId])
     expect(leases.holderOf(leaseId)).toEqual(holder)
   })

@@ -6,7 +6,8 @@ import type { NetworkProxyClient } from '../sidecar-clients/network-proxy-client
 const REMEMBERED = 5_000
 
 export interface LeaseHolder {
-  processId: ProcessId
+  /** Absent for a shell of the owner, whose programs all share one lease. */
+  processId?: ProcessId
   sessionId: SessionId
   /** As it was asked about, for people. */
   command: string
@@ -23,15 +24,18 @@ export class Leases {
    * Variables that take a process through the proxy. Rejects with `unavailable` when there is no proxy:
    * without one nobody would see what the process reaches.
    */
-  async grant(holder: LeaseHolder, signal: AbortSignal): Promise<Record<string, string>> {
+  async grant(
+    holder: LeaseHolder,
+    signal: AbortSignal,
+  ): Promise<{ leaseId: LeaseId; environment: Record<string, string> }> {
     // Whoever knows it acts in the process's name.
     const leaseId = `lea_${randomBytes(16).toString('hex')}` as LeaseId
     this.remember(leaseId, holder)
-    this.active.set(holder.processId, leaseId)
+    if (holder.processId !== undefined) this.active.set(holder.processId, leaseId)
     try {
-      return await this.proxy.grantLease({ leaseId, ...holder }, signal)
+      return { leaseId, environment: await this.proxy.grantLease({ leaseId, ...holder }, signal) }
     } catch (error) {
-      await this.revoke(holder.processId)
+      await this.revoke(leaseId)
       throw error
     }
   }
@@ -41,10 +45,14 @@ export class Leases {
   }
 
   /** Ends the lease of a process and the connections made with it. */
-  async revoke(processId: ProcessId): Promise<void> {
+  async revokeProcess(processId: ProcessId): Promise<void> {
     const leaseId = this.active.get(processId)
-    if (leaseId === undefined) return
-    this.active.delete(processId)
+    if (leaseId !== undefined) await this.revoke(leaseId)
+  }
+
+  async revoke(leaseId: LeaseId): Promise<void> {
+    const { processId } = this.holders.get(leaseId) ?? {}
+    if (processId !== undefined) this.active.delete(processId)
     await this.proxy.revokeLease(leaseId).catch(() => {
       // A proxy that is down has forgotten all leases.
     })

@@ -52,7 +52,7 @@ export function createTables(foundation: Foundation, proxy: NetworkProxyClient):
     onLife: (facts) => {
       sessions.noteActivity(facts.sessionId, facts.state === 'starting' ? lineOf(facts.argv) : undefined)
       if (isAlive(facts)) return
-      void leases.revoke(facts.id)
+      void leases.revokeProcess(facts.id)
       approvals.withdrawProcess(facts.id, 'its process ended')
     },
   })
@@ -62,7 +62,7 @@ export function createTables(foundation: Foundation, proxy: NetworkProxyClient):
     holderOf: ({ leaseId }) => (leaseId === undefined ? undefined : leases.holderOf(leaseId)),
     contextOf: ({ ruleId }, holder) => ({
       sessionTitle: holder ? titleOf(holder.sessionId) : null,
-      pid: holder ? (processes.get(holder.processId)?.pid ?? null) : null,
+      pid: holder?.processId === undefined ? null : (processes.get(holder.processId)?.pid ?? null),
       ruleText: ruleId === undefined ? null : (rules.find(ruleId)?.text ?? null),
     }),
     publish: (id, view) => publish(feed, 'connections', id, view),
@@ -71,9 +71,8 @@ export function createTables(foundation: Foundation, proxy: NetworkProxyClient):
       counters.add({ [isBlocked ? 'blocked' : 'allowed']: count, connections: count })
       // A rule that the host was asked about is counted where it answered.
       if (ruleId !== undefined && requestId === undefined) rules.noteFired(ruleId, Date.now(), count)
-      if (!holder) return
-      processes.refresh(holder.processId)
-      sessions.refresh(holder.sessionId)
+      if (holder?.processId !== undefined) processes.refresh(holder.processId)
+      if (holder) sessions.refresh(holder.sessionId)
     },
   })
 
