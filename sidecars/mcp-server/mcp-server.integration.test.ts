@@ -238,17 +238,6 @@ test('a program that does not exist is named', async () => {
   await client.close()
 })
 
-test('the owner interrupts a session from outside: its commands end, the client stays', async () => {
-  host.policy = (question) => question.allow()
-  const client = await overSocket('legacy')
-  const call = run(client, { shell: 'sleep 300' })
-  await expect.poll(() => host.questions.length).toBe(1)
-  await mcpServer.host.request('sessions/interrupt', { id: host.sessions[0]?.id }, (value) => value)
-  expect(factsOf(await call)).toMatchObject({ status: 'stopped' })
-  expect(factsOf(await run(client, { argv: ['echo', 'still here'] }))).toMatchObject({ output: 'still here\n' })
-  await client.close()
-})
-
 test('request_permission is decided by the host and bound to what was shown', async () => {
   const client = await overSocket('legacy')
   const input = { command: 'rm -rf dist' }

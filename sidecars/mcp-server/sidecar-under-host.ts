@@ -1,7 +1,6 @@
 import { ExecClient, unixSocketConnector } from '../exec-server/client/index.ts'
-import { decode, object, unknown } from '../protocol/decode.ts'
+import { decode, unknown } from '../protocol/decode.ts'
 import { mcpServerConfig, type McpServerConfig } from '../protocol/host-channel.ts'
-import { sessionId } from '../protocol/ids.ts'
 import { canonicalSubject } from '../protocol/subject.ts'
 import { RpcError } from '../rpc/rpc-error.ts'
 import type { HostContext, SidecarInstance } from '../rpc/sidecar.ts'
@@ -30,13 +29,8 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   const socket = await listenForAttach({ socketPath, agentToken, registry, log })
   const http = await offerHttp(config, registry, log)
 
+  // Agents hear of a wait from the first moment, whether it became a card or not.
   host.onNotification('approvals/pending', unknown, () => {})
-  host.onRequest('sessions/interrupt', object({ id: sessionId }), async ({ id }) => {
-    const session = registry.get(id)
-    if (!session) throw new RpcError('notFound', `no session ${id} is attached here`)
-    await session.interrupt()
-    return {}
-  })
   return {
     endpoints: { unix: socket.path, ...('url' in http ? { http: http.url } : {}) },
     warnings: 'problem' in http ? [http.problem] : [],

@@ -193,10 +193,7 @@ export const sessionFacts = object({
   openedAtMs: integer(0),
 })
 export type SessionFacts = Infer<typeof sessionFacts>
-/**
- * Notifications: `sessions/opened` SessionFacts, `sessions/updated` SessionFacts, `sessions/closed`.
- * host -> mcp-server `sessions/interrupt` {id} -> {}: ends what the session's client has under way.
- */
+/** Notifications: `sessions/opened` SessionFacts, `sessions/updated` SessionFacts, `sessions/closed`. */
 export const sessionClosed = object({ id: sessionId, reason: optional(string), closedAtMs: integer(0) })
 
 // ---------------------------------------------------------------- processes (exec-server <-> host)

@@ -71,11 +71,6 @@ export class AgentSession {
     }
   }
 
-  /** Stops what the client asked for and is still under way; the session goes on. */
-  async interrupt(): Promise<void> {
-    await this.processes.stopAll('all')
-  }
-
   /** The client is gone: stops its processes, except those told to stay, and tells the host. */
   close(reason: string): Promise<void> {
     this.closing ??= this.end(reason)
@@ -84,7 +79,7 @@ export class AgentSession {
 
   private async end(reason: string): Promise<void> {
     this.resolveClosed(reason)
-    await this.processes.stopAll('not-kept')
+    await this.processes.stopAll()
     this.host.closed(this.id, reason)
   }
 }

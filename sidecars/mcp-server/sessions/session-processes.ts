@@ -54,9 +54,9 @@ export class SessionProcesses {
     return this.list().filter((process) => !process.isOver)
   }
 
-  /** Stops everything, or everything that may not outlive the session. */
-  async stopAll(which: 'all' | 'not-kept'): Promise<void> {
-    const ending = this.live().filter((process) => which === 'all' || !process.options.isKept)
+  /** Stops everything that may not outlive the session. */
+  async stopAll(): Promise<void> {
+    const ending = this.live().filter(({ options }) => !options.isKept)
     await Promise.all(ending.map((process) => process.stop()))
   }
 
