@@ -7,7 +7,7 @@ import { CommandLineError, parseCommandLine, USAGE } from './listen/command-line
 import { ListenUrlError } from './listen/listen-url.ts'
 import { listenWebSocket } from './listen/websocket-listener.ts'
 import { registerMethodFamilies } from './method-families.ts'
-import { inheritableEnvironment } from './processes/child-environment.ts'
+import { InheritableEnvironment } from './processes/child-environment.ts'
 import { noSandbox } from './sandbox/sandbox.ts'
 import { LineCarrier } from './wire/line-carrier.ts'
 
@@ -44,16 +44,15 @@ async function serve(argv: readonly string[]): Promise<number> {
     sandbox: noSandbox,
     folder,
     spoolBytes: SPOOL_BYTES,
-    inheritable: () => inheritableEnvironment(process.env, {}),
-    environmentInfo: async () => readEnvironmentInfo(),
+    inheritable: new InheritableEnvironment(process.env),
+    environmentInfo: () => readEnvironmentInfo(),
     registerMore: registerMethodFamilies,
     log,
     // Nobody can come back to a server that lives as long as its one connection.
     ...(address.kind === 'stdio' ? { detachedTtlMs: 0 } : {}),
   })
   const stopped = new Promise<void>((resolve) => {
-    process.once('SIGTERM', () => resolve())
-    process.once('SIGINT', () => resolve())
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve())
     if (address.kind === 'websocket') return
     const carrier = new LineCarrier('stdio', process.stdin, openStdout())
     const connection = server.serve(carrier, { kind: 'agent', via: 'exec-stdio', address: 'stdio' })

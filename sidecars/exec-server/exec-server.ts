@@ -4,7 +4,7 @@ import { ProcessLedger } from './life/process-ledger.ts'
 import { ProcessStopper } from './life/process-stopper.ts'
 import { MARKER_VARIABLE } from './life/process-tree.ts'
 import { Watchdog } from './life/watchdog.ts'
-import type { Environment } from './processes/child-environment.ts'
+import type { InheritableEnvironment } from './processes/child-environment.ts'
 import type { CommandGate } from './processes/command-gate.ts'
 import type { ManagedProcess } from './processes/managed-process.ts'
 import { registerProcessMethods } from './processes/process-methods.ts'
@@ -33,10 +33,9 @@ export interface ExecServerOptions {
   folder: InstanceFolder
   /** Bytes of output kept on disk per process, 0 for none. */
   spoolBytes: number
-  /** What children may inherit; asked at every start. */
-  inheritable(): Environment
+  inheritable: InheritableEnvironment
   /** For `initialize`. */
-  environmentInfo(): Promise<unknown>
+  environmentInfo(): unknown
   /** Methods that are not about processes. */
   registerMore(methods: MethodTable): void
   log(line: string): void

@@ -11,7 +11,7 @@ import { acceptAttached } from '../listen/attach.ts'
 import { capabilityTokenOf } from '../listen/authorization.ts'
 import { listenWebSocket } from '../listen/websocket-listener.ts'
 import { registerMethodFamilies } from '../method-families.ts'
-import { inheritableEnvironment } from '../processes/child-environment.ts'
+import { InheritableEnvironment } from '../processes/child-environment.ts'
 import { noSandbox } from '../sandbox/sandbox.ts'
 import { serveOutputPort } from './attach-output.ts'
 import { HostGate } from './host-gate.ts'
@@ -29,18 +29,19 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
   const log = (line: string) => void process.stderr.write(`exec-server: ${line}\n`)
   const gate = new HostGate(host, () => config)
   const facts = new HostProcesses(host)
-  const inheritable = () => inheritableEnvironment(process.env, config.baseEnvironment)
+  const inheritable = new InheritableEnvironment(process.env)
+  inheritable.setBase(config.baseEnvironment)
   const server: ExecServer = new ExecServer({
     sandbox: noSandbox,
     gate,
     folder,
     spoolBytes: config.spoolBytes,
     inheritable,
-    environmentInfo: async () => readEnvironmentInfo(),
+    environmentInfo: () => readEnvironmentInfo(),
     registerMore: (methods) =>
       registerMethodFamilies(methods, {
         deniedPaths: [params.dataDir, params.runDir],
-        environment: inheritable,
+        environment: () => inheritable.get(),
         allowChange: (change, connection) => gate.passChange(change, server.sessions.of(connection).id, connection),
       }),
     log,
@@ -74,6 +75,7 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
     ),
     configure: async (raw) => {
       config = changed(config, decode(execServerConfig, raw, 'config'))
+      inheritable.setBase(config.baseEnvironment)
     },
     shutdown: async (deadlineMs) => {
       const closing = Promise.all([socket.close(), listener?.close()])

@@ -5,6 +5,11 @@ import type { Watchdog, WatchedKind } from './watchdog.ts'
 
 /** How often running processes are looked at for children that leave their group. */
 const LOOK_INTERVAL_MS = 1_000
+/**
+ * New processes are entered together after this time. Most commands are over by then and cost nothing;
+ * of the others a kill of the server in exactly these milliseconds would leave one behind.
+ */
+const ENTER_DELAY_MS = 3
 
 interface Watched {
   process: ManagedProcess
@@ -18,7 +23,9 @@ interface Watched {
  */
 export class ProcessGuard {
   private readonly watched = new Map<number, Watched>()
-  private timer: NodeJS.Timeout | undefined
+  private readonly newcomers = new Set<ManagedProcess>()
+  private looking: NodeJS.Timeout | undefined
+  private entering: NodeJS.Timeout | undefined
 
   constructor(
     private readonly watchdog: Watchdog,
@@ -27,30 +34,47 @@ export class ProcessGuard {
 
   /** A process is running from now on. */
   watch(process: ManagedProcess): void {
-    const { tree } = process
-    if (!tree) return
-    this.watched.set(tree.rootPid, { process, strays: new Map() })
-    this.enter('g', tree.rootPid, tree.startTicks)
-    this.timer ??= setInterval(() => this.look(), LOOK_INTERVAL_MS).unref()
+    this.newcomers.add(process)
+    this.entering ??= setTimeout(() => this.enterNewcomers(), ENTER_DELAY_MS)
   }
 
   /** It has ended; what is left of its group stays watched. */
   ended(process: ManagedProcess): void {
     const { tree } = process
-    const entry = tree && this.watched.get(tree.rootPid)
+    if (!tree) return
+    const entry = this.watched.get(tree.rootPid)
     if (entry) this.review(tree.rootPid, entry)
+    else if (!isGroupAlive(tree.rootPid)) {
+      this.newcomers.delete(process)
+      tree.groupEnded()
+    }
   }
 
   /** Every process whose group or strays still live. */
   living(): ManagedProcess[] {
-    return [...this.watched.values()].map(({ process }) => process)
+    return [...this.newcomers, ...[...this.watched.values()].map(({ process }) => process)]
   }
 
   /** The last call: whatever is still there is the watchdog's now. */
   dispose(): void {
-    clearInterval(this.timer)
+    this.enterNewcomers()
+    clearInterval(this.looking)
     this.watchdog.release()
     this.ledger.close()
+  }
+
+  private enterNewcomers(): void {
+    clearTimeout(this.entering)
+    this.entering = undefined
+    for (const process of this.newcomers) {
+      const { tree } = process
+      if (!tree) continue
+      if (process.isRunning) tree.identify()
+      this.watched.set(tree.rootPid, { process, strays: new Map() })
+      this.enter('g', tree.rootPid, tree.startTicks)
+    }
+    this.newcomers.clear()
+    if (this.watched.size > 0) this.looking ??= setInterval(() => this.look(), LOOK_INTERVAL_MS).unref()
   }
 
   private look(): void {
@@ -79,11 +103,12 @@ export class ProcessGuard {
       }
     if (process.hasExited && strays.size === 0 && !isGroupAlive(pid)) {
       this.watched.delete(pid)
+      tree.groupEnded()
       this.leave('g', pid, tree.startTicks)
     }
     if (this.watched.size === 0) {
-      clearInterval(this.timer)
-      this.timer = undefined
+      clearInterval(this.looking)
+      this.looking = undefined
     }
   }
 

@@ -35,9 +35,7 @@ export class ProcessLedger {
   }
 
   ended(kind: LedgerEntry['kind'], pid: number): void {
-    if (!this.alive.delete(`${kind}${pid}`)) return
-    if (this.alive.size === 0) this.rewrite()
-    else this.append({ event: 'ended', kind, pid })
+    if (this.alive.delete(`${kind}${pid}`)) this.append({ event: 'ended', kind, pid })
   }
 
   close(): void {

@@ -31,7 +31,7 @@ export class ProcessStopper {
    */
   terminate(process: ManagedProcess): boolean {
     if (process.state === 'starting') {
-      process.startAbort.abort()
+      process.withdrawStart()
       return true
     }
     if (!process.isRunning) return false
@@ -45,14 +45,14 @@ export class ProcessStopper {
    */
   async signal(process: ManagedProcess, name: ProcessSignalName): Promise<ProcessMember[]> {
     if (process.state === 'starting') {
-      if (name === 'terminate' || name === 'kill') process.startAbort.abort()
+      if (name === 'terminate' || name === 'kill') process.withdrawStart()
       return []
     }
     const { tree } = process
     if (!tree) return []
     tree.look()
     const members = await tree.members()
-    if (name === 'interrupt' && process.seed.tty) interruptForeground(process)
+    if (name === 'interrupt' && process.seed.tty && process.isRunning) interruptForeground(process)
     else for (const { pid } of members) signalOne(pid, SIGNALS[name])
     if (name === 'kill') void this.sweep(process)
     if (name === 'terminate') {
@@ -67,10 +67,9 @@ export class ProcessStopper {
   async askToEnd(processes: readonly ManagedProcess[], graceMs: number): Promise<void> {
     for (const { tree } of processes) {
       tree?.look()
-      for (const { pid } of tree?.strays() ?? []) signalOne(pid, 'SIGTERM')
-      if (tree) {
-        signalOne(-tree.rootPid, 'SIGTERM')
-        signalOne(-tree.rootPid, 'SIGCONT')
+      for (const { pid } of (await tree?.members()) ?? []) {
+        signalOne(pid, 'SIGTERM')
+        signalOne(pid, 'SIGCONT')
       }
     }
     const endsAtMs = performance.now() + graceMs
@@ -79,24 +78,31 @@ export class ProcessStopper {
 
   /** Kills everything of `process` that can be found; resolves when nothing is left or it cannot be helped. */
   async endWholly(process: ManagedProcess): Promise<void> {
-    if (process.state === 'starting') process.startAbort.abort()
-    else if (process.tree) {
-      process.tree.look()
-      signalGroup(process, 'SIGKILL')
-      await this.sweep(process)
-    }
+    if (process.state === 'starting') process.withdrawStart()
+    else await this.sweep(process, this.killGroup(process))
   }
 
   private kill(process: ManagedProcess): void {
+    void this.sweep(process, this.killGroup(process))
+  }
+
+  /** Kills at once what is known; returns who of them was outside the group. */
+  private killGroup(process: ManagedProcess): Map<number, string> {
+    const strays = new Map<number, string>()
     process.tree?.look()
-    signalGroup(process, 'SIGKILL')
-    void this.sweep(process)
+    for (const { pid } of process.tree?.strays() ?? []) {
+      strays.set(pid, readProcStat(pid)?.name ?? '')
+      signalOne(pid, 'SIGKILL')
+    }
+    // Of a group whose leader has ended, only members that are known to be ours are killed, by the sweep.
+    if (process.isRunning) signalGroup(process, 'SIGKILL')
+    return strays
   }
 
   private async killAfterGrace(process: ManagedProcess): Promise<void> {
     const endsAtMs = performance.now() + TERMINATE_GRACE_MS
     while (performance.now() < endsAtMs) {
-      await sleep(50)
+      await sleep(100)
       const left = await process.tree?.members()
       if (!left || left.length === 0) return
     }
@@ -104,24 +110,21 @@ export class ProcessStopper {
   }
 
   /** Looks for survivors until there are none; names those that were outside the group. */
-  private async sweep(process: ManagedProcess): Promise<void> {
+  private async sweep(process: ManagedProcess, strays: Map<number, string>): Promise<void> {
     const { tree } = process
     if (!tree) return
-    const named = new Map<number, string>()
+    let survivors = await tree.members()
     for (const waitMs of SWEEP_INTERVALS_MS) {
-      for (const { pid, startTicks } of tree.strays())
-        if (readProcStat(pid)?.startTicks === startTicks) signalOne(pid, 'SIGKILL')
-      await sleep(waitMs)
-      const left = await tree.members()
-      if (left.length === 0) break
-      for (const { pid, name, ownGroup } of left) {
-        if (!ownGroup) named.set(pid, name)
+      if (survivors.length === 0) break
+      for (const { pid, name, ownGroup } of survivors) {
+        if (!ownGroup) strays.set(pid, name)
         signalOne(pid, 'SIGKILL')
       }
+      await sleep(waitMs)
+      survivors = await tree.members()
     }
-    const survivors = await tree.members()
     if (survivors.length > 0) process.note(`still running: ${list(survivors.map(({ pid, name }) => [pid, name]))}`)
-    else if (named.size > 0) process.note(`also stopped: ${list([...named])}`)
+    else if (strays.size > 0) process.note(`also stopped: ${list([...strays])}`)
   }
 }
 

@@ -15,28 +15,37 @@ const isLinux = process.platform === 'linux'
 export class ProcessTree {
   /** Seen as members at some time, with their start. */
   private readonly seen = new Map<number, string>()
-  private readonly rootStart: string | undefined
+  private rootStart: string | undefined
+  private isGroupOver = false
 
   constructor(
     /** Leads its own group and session. */
     readonly rootPid: number,
     /** The value of {@link MARKER_VARIABLE} it was started with; undefined when it got none. */
     private readonly marker: string | undefined,
-  ) {
-    this.rootStart = isLinux ? readProcStat(rootPid)?.startTicks : undefined
-  }
+  ) {}
 
-  /** Start of the root, undefined when it had ended before it could be looked at. */
+  /** Start of the root; undefined until it is known, and for one that nobody looked at while it lived. */
   get startTicks(): string | undefined {
     return this.rootStart
+  }
+
+  /** To be called while the root lives: until it is reaped its pid cannot be anybody else's. */
+  identify(): void {
+    if (isLinux) this.rootStart ??= readProcStat(this.rootPid)?.startTicks
+  }
+
+  /** The group was seen empty after the root's end: its number may be somebody else's from now on. */
+  groupEnded(): void {
+    this.isGroupOver = true
   }
 
   /**
    * Remembers the descendants of this moment; cheap. To be called before anything is killed: a parent's
    * end cuts the line to its children.
    */
-  look(): ProcStat[] {
-    const found: ProcStat[] = []
+  look(): void {
+    this.identify()
     const waiting = isLinux ? [this.rootPid, ...this.seen.keys()] : []
     for (const pid of waiting)
       for (const child of childrenOf(pid)) {
@@ -45,9 +54,7 @@ export class ProcessTree {
         if (!stat) continue
         this.seen.set(child, stat.startTicks)
         waiting.push(child)
-        found.push(stat)
       }
-    return found
   }
 
   /** Every live member, the root first. */
@@ -86,7 +93,7 @@ export class ProcessTree {
 
   private belongs(stat: ProcStat, all: readonly ProcStat[]): boolean {
     if (this.seen.get(stat.pid) === stat.startTicks) return true
-    if (stat.pgid === this.rootPid || stat.sessionId === this.rootPid) {
+    if (!this.isGroupOver && (stat.pgid === this.rootPid || stat.sessionId === this.rootPid)) {
       // The number stays taken while the group lives; a leader with another start is another group.
       const leader = stat.pid === this.rootPid ? stat : all.find(({ pid }) => pid === this.rootPid)
       return leader === undefined || leader.startTicks === this.rootStart
@@ -96,10 +103,11 @@ export class ProcessTree {
 
   private async membersByTable(): Promise<ProcessMember[]> {
     const table = await readProcessTable()
-    const pids = new Set([this.rootPid])
+    const pids = new Set(this.isGroupOver ? [] : [this.rootPid])
     for (let before = -1; before !== pids.size;) {
       before = pids.size
-      for (const { pid, ppid, pgid } of table) if (pids.has(ppid) || pgid === this.rootPid) pids.add(pid)
+      for (const { pid, ppid, pgid } of table)
+        if (pids.has(ppid) || (!this.isGroupOver && pgid === this.rootPid)) pids.add(pid)
     }
     return table
       .filter(({ pid }) => pids.has(pid))

@@ -45,6 +45,9 @@ kill_all "$1"
 exit 0
 `
 
+/** Removals that are not yet worth a write. */
+const MAX_UNSAID_BYTES = 1_024
+
 export type WatchedKind = 'g' | 'p'
 
 export interface WatchdogOptions {
@@ -62,6 +65,7 @@ export class Watchdog {
   private readonly entries = new Set<string>()
   private shell: ChildProcess | undefined
   private isReleased = false
+  private unsaid = ''
 
   constructor(private readonly options: WatchdogOptions) {}
 
@@ -75,11 +79,14 @@ export class Watchdog {
 
   remove(kind: WatchedKind, pid: number, startTicks: string | undefined): void {
     const entry = entryOf(kind, pid, startTicks)
-    if (this.entries.delete(entry)) this.tell(`-${entry}\n`)
+    // Said with the next one: an entry too many does no harm, its start is checked.
+    if (this.entries.delete(entry) && this.shell) this.unsaid += `-${entry}\n`
+    if (this.unsaid.length > MAX_UNSAID_BYTES) this.tell('')
   }
 
   /** Lets it go: it kills what is still on the list, and ends. */
   release(): void {
+    this.tell('')
     this.isReleased = true
     this.shell?.stdin?.end()
     this.shell = undefined
@@ -105,11 +112,13 @@ export class Watchdog {
       this.shell = undefined
       if (this.entries.size > 0) this.start()
     })
+    this.unsaid = ''
     this.tell([...this.entries].map((entry) => `+${entry}\n`).join(''))
   }
 
   private tell(text: string): void {
-    this.shell?.stdin?.write(text)
+    this.shell?.stdin?.write(this.unsaid + text)
+    this.unsaid = ''
   }
 }
 

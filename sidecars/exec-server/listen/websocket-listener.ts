@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { isIP, type AddressInfo, type Socket } from 'node:net'
 import { WebSocketCarrier } from '../wire/websocket-carrier.ts'
 import type { Authorize } from './authorization.ts'
 
@@ -57,7 +57,7 @@ export function listenWebSocket(options: WebSocketListenerOptions): Promise<WebS
 }
 
 function refuseUpgrade(request: IncomingMessage, authorize: Authorize): Refusal | undefined {
-  if (request.headers.origin !== undefined) return { status: 403, body: '' }
+  if (request.headers.origin !== undefined || !isDirect(request.headers.host)) return { status: 403, body: '' }
   if (pathOf(request) !== '/') return { status: 404, body: '' }
   if (request.method !== 'GET' || request.headers.upgrade?.toLowerCase() !== 'websocket')
     return { status: 400, body: 'expected an upgrade to websocket\n' }
@@ -65,6 +65,16 @@ function refuseUpgrade(request: IncomingMessage, authorize: Authorize): Refusal 
     return { status: 400, body: 'expected Sec-WebSocket-Key and Sec-WebSocket-Version: 13\n' }
   const problem = authorize(request.headers.authorization)
   return problem === undefined ? undefined : { status: 401, body: problem }
+}
+
+/**
+ * Clients name an address, or the machine itself. Any other name was made to point here (DNS rebinding)
+ * by somebody who wants a program of the owner to talk to us.
+ */
+function isDirect(host: string | undefined): boolean {
+  if (host === undefined) return true
+  const name = host.replace(/:\d+$/, '').toLowerCase()
+  return name === 'localhost' || isIP(name.replace(/^\[|\]$/g, '')) !== 0
 }
 
 function answerPlain(request: IncomingMessage, response: ServerResponse): void {

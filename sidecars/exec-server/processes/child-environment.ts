@@ -14,11 +14,25 @@ const SECRET_LOOKING = /KEY|SECRET|TOKEN/i
 const OUR_OWN = /^(ELECTRON_|CHROME_|NODE_OPTIONS$|NODE_CHANNEL_|GATEHOUSE_.*(TOKEN|SECRET)|GATEHOUSE_PROCESS_ID$)/
 
 /** The server's own environment without what must not reach a child, under the owner's variables. */
-export function inheritableEnvironment(own: NodeJS.ProcessEnv, base: Readonly<Environment>): Environment {
-  const environment: Environment = {}
-  for (const [name, value] of Object.entries(own))
-    if (value !== undefined && !OUR_OWN.test(name)) environment[name] = value
-  return { ...environment, ...base }
+export class InheritableEnvironment {
+  /** Made when first asked for: walking through `process.env` takes as long as a tenth of a fork. */
+  private made: Environment | undefined
+  private base: Readonly<Environment> = {}
+
+  constructor(private readonly own: NodeJS.ProcessEnv) {}
+
+  /** Variables that win over our own, such as those of the owner's login shell. */
+  setBase(base: Readonly<Environment>): void {
+    this.base = base
+    this.made = undefined
+  }
+
+  get(): Readonly<Environment> {
+    if (this.made) return this.made
+    const inherited = Object.entries(this.own).filter(([name]) => !OUR_OWN.test(name))
+    this.made = { ...(Object.fromEntries(inherited) as Environment), ...this.base }
+    return this.made
+  }
 }
 
 /**
@@ -27,10 +41,10 @@ export function inheritableEnvironment(own: NodeJS.ProcessEnv, base: Readonly<En
  */
 export function childEnvironment(
   params: Pick<ProcessStartParams, 'env' | 'envPolicy' | 'tty'>,
-  inheritable: Readonly<Environment>,
+  inheritable: InheritableEnvironment,
 ): Environment {
   const { env, envPolicy, tty } = params
-  const environment: Environment = envPolicy ? { ...applyPolicy(envPolicy, inheritable), ...env } : { ...env }
+  const environment: Environment = envPolicy ? { ...applyPolicy(envPolicy, inheritable.get()), ...env } : { ...env }
   // As the reference: a shell on a terminal always knows which shell it is.
   if (tty && environment.SHELL === undefined) environment.SHELL = loginShell()
   return environment
@@ -76,8 +90,15 @@ function matchesGlob(text: string, glob: string): boolean {
   return g === glob.length
 }
 
+let knownLoginShell: string | undefined
+
 /** From the password database, not from `$SHELL`, which anybody may have set. */
 export function loginShell(): string {
+  knownLoginShell ??= readLoginShell()
+  return knownLoginShell
+}
+
+function readLoginShell(): string {
   try {
     return userInfo().shell || '/bin/sh'
   } catch {

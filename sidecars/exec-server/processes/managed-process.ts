@@ -41,17 +41,19 @@ export class ManagedProcess implements ChildEvents {
   readonly writeIds = new WriteIds()
   readonly readerPace: ReaderPace
   readonly startedAtMs = Date.now()
-  /** Fires when it is to be stopped before it has started. */
-  readonly startAbort = new AbortController()
   requestId: RequestId | undefined
   /** The piped stdin was ended on demand. */
   isInputEnded = false
   /** Everything it started; undefined until it runs. */
   tree: ProcessTree | undefined
 
+  private startAbort: AbortController | undefined
+  private isStartWithdrawn = false
   private noted: string | undefined
   private current: ProcessFacts['state'] = 'starting'
+  /** Let go of when it has closed: an ended process is kept for a while and should weigh little. */
   private child: Child | undefined
+  private stdinKind: Child['stdin'] = 'none'
   private exit: ChildExit | undefined
   private exitedAtMs: number | undefined
   private exitSeq = 0
@@ -83,7 +85,11 @@ export class ManagedProcess implements ChildEvents {
     return this.current
   }
   get pid(): number | null {
-    return this.child?.pid ?? null
+    return this.tree?.rootPid ?? null
+  }
+  /** Fires when it is to be stopped before it has started. Only for processes that have to wait. */
+  get startSignal(): AbortSignal {
+    return (this.startAbort ??= new AbortController()).signal
   }
   get detail(): string | undefined {
     return this.noted
@@ -110,15 +116,26 @@ export class ManagedProcess implements ChildEvents {
     return this.exit ? wireExitCode(this.exit, this.seed.tty) : null
   }
   get stdin(): Child['stdin'] {
-    return this.child?.stdin ?? 'none'
+    return this.stdinKind
   }
 
   /** The child is there. Its events may come from now on. */
   begin(child: Child, marker: string | undefined): void {
     this.child = child
+    this.stdinKind = child.stdin
     this.tree = new ProcessTree(child.pid, marker)
     this.current = 'running'
     if (this.holds.size > 0) child.pause()
+  }
+
+  /** Stops it before it has started; whoever starts it must look. */
+  withdrawStart(): void {
+    if (this.current !== 'starting') return
+    this.isStartWithdrawn = true
+    this.startAbort?.abort()
+  }
+  get isWithdrawn(): boolean {
+    return this.isStartWithdrawn
   }
 
   /** The start failed; nothing of it is left. */
@@ -241,7 +258,9 @@ export class ManagedProcess implements ChildEvents {
     this.current = 'closed'
     this.closeSeq = this.log.takeSeq()
     this.child?.dispose()
+    this.child = undefined
     for (const observer of this.observers) observer.onClosed(this, this.closeSeq)
+    this.observers.clear()
     this.wake()
   }
 

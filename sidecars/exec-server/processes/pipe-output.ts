@@ -1,13 +1,6 @@
-import { Socket, type SocketConstructorOpts } from 'node:net'
 import type { Readable } from 'node:stream'
+import { takeOver } from '../streams/read-into.ts'
 import { COPY_BELOW_BYTES, OutputBlock } from './output-block.ts'
-
-/** Options that every Socket of Node has and its types leave out: a handle, and reads into our memory. */
-export interface ReadIntoOptions extends SocketConstructorOpts {
-  handle?: unknown
-  manualStart?: boolean
-  onread: { buffer: () => Uint8Array; callback: (bytesRead: number) => boolean }
-}
 
 export interface PipeOutputEvents {
   /** `block` holds the bytes and is the receiver's to release; without it the bytes are their own. */
@@ -16,10 +9,7 @@ export interface PipeOutputEvents {
   onEnd(): void
 }
 
-/**
- * Reads a child's pipe into blocks that are used again. A child's own stream would make a new buffer
- * for every read; its handle is taken over by a socket that reads where we say.
- */
+/** Reads a child's pipe into blocks that are used again. */
 export class PipeOutput {
   private readonly socket: Readable
   private block = new OutputBlock()
@@ -30,11 +20,8 @@ export class PipeOutput {
     stream: Readable,
     private readonly events: PipeOutputEvents,
   ) {
-    this.socket = takeOver(stream, {
-      buffer: () => this.block.bytes,
-      callback: (bytesRead) => this.received(bytesRead),
-    })
-    // A stream whose handle cannot be had still delivers.
+    const target = { buffer: () => this.block.bytes, onRead: (bytesRead: number) => this.received(bytesRead) }
+    this.socket = takeOver(stream, target, false) ?? stream
     if (this.socket === stream) stream.on('data', (bytes: Buffer) => events.onBytes(bytes, undefined))
     this.socket.on('error', () => {})
     this.socket.once('close', () => this.end())
@@ -70,13 +57,4 @@ export class PipeOutput {
     this.block.release()
     this.events.onEnd()
   }
-}
-
-function takeOver(stream: Readable, onread: ReadIntoOptions['onread']): Readable {
-  const owner = stream as Readable & { _handle?: unknown }
-  const handle = owner._handle
-  if (handle === undefined || handle === null) return stream
-  owner._handle = null
-  const options: ReadIntoOptions = { handle, readable: true, writable: false, manualStart: true, onread }
-  return new Socket(options)
 }

@@ -7,7 +7,7 @@ import type { Session } from '../sessions/session.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
 import { WireError } from '../wire/wire-error.ts'
 import type { Child, ChildSpec } from './child.ts'
-import { childEnvironment, type Environment } from './child-environment.ts'
+import { childEnvironment, type InheritableEnvironment } from './child-environment.ts'
 import type { CommandGate } from './command-gate.ts'
 import { commandSubject } from './command-subject.ts'
 import { ManagedProcess } from './managed-process.ts'
@@ -26,8 +26,7 @@ export interface StarterParts {
   sandbox: Sandbox
   /** None when nobody supervises: then whoever has the connection decides. */
   gate: CommandGate | undefined
-  /** What a child may inherit of this server's environment; asked at every start. */
-  inheritable(): Environment
+  inheritable: InheritableEnvironment
 }
 
 /** Starts processes: checks, asks the gate, spawns. */
@@ -51,7 +50,7 @@ export class ProcessStarter {
       },
       session,
     )
-    const forget = connection.own({ dispose: () => process.startAbort.abort() })
+    const forget = connection.own({ dispose: () => process.withdrawStart() })
     try {
       const sandboxType = await this.spawn(process, params, cwd, connection)
       return { processId: params.processId, sandboxType }
@@ -69,8 +68,7 @@ export class ProcessStarter {
     cwd: string,
     connection: WireConnection,
   ): Promise<SandboxType> {
-    const { sandbox, gate, table } = this.parts
-    const inheritable = this.parts.inheritable()
+    const { sandbox, gate, table, inheritable } = this.parts
     const environment = childEnvironment(params, inheritable)
     const plain: ChildSpec = { program: params.argv[0] as string, argv: seenArgv(params), cwd, environment }
     // Refuses before anybody is asked: a question about what cannot run is noise.
@@ -79,7 +77,7 @@ export class ProcessStarter {
     if (tooBig) throw tooBig
     let marker: string | undefined
     if (gate) {
-      const subject = commandSubject(params, cwd, environment, inheritable)
+      const subject = commandSubject(params, cwd, environment, inheritable.get())
       const { gatehouse } = (isInternal(connection) && params.metadata) || {}
       const answer = await gate.pass(
         {
@@ -90,13 +88,13 @@ export class ProcessStarter {
           title: gatehouse?.title,
           isInternal: isInternal(connection),
         },
-        process.startAbort.signal,
+        process.startSignal,
       )
       process.requestId = answer.requestId
       marker = process.id
       Object.assign(spec.environment, answer.environment, { [MARKER_VARIABLE]: marker })
     }
-    if (process.startAbort.signal.aborted) throw new WireError('internal', 'the process was stopped before it started')
+    if (process.isWithdrawn) throw new WireError('internal', 'the process was stopped before it started')
     process.begin(await this.startChild(process, spec, params), marker)
     table.started(process)
     return sandboxType

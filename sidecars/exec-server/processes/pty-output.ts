@@ -1,10 +1,12 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { ReadStream } from 'node:tty'
+import { readIntoOptions } from '../streams/read-into.ts'
 import { BLOCK_BYTES, COPY_BELOW_BYTES, OutputBlock } from './output-block.ts'
-import type { ReadIntoOptions } from './pipe-output.ts'
 
 /** What one read of a terminal gives at most; reads are joined until a block is full. */
 const READ_BYTES = 4 * 1024
+/** A read below this says that nothing is waiting behind it. */
+const SHORT_READ_BYTES = 2 * 1024
 /** Joining never delays output longer than this. */
 const JOIN_MS = 4
 /** Most that is read directly in one turn of the event loop. */
@@ -46,12 +48,10 @@ export class PtyOutput {
     private readonly onEnd: () => void,
   ) {
     this.slave = openSync(slavePath, constants.O_RDWR | constants.O_NOCTTY)
-    const options: ReadIntoOptions = {
-      onread: {
-        buffer: () => this.room(),
-        callback: (bytesRead) => this.received(bytesRead),
-      },
-    }
+    const options = readIntoOptions({
+      buffer: () => this.room(),
+      onRead: (bytesRead) => this.received(bytesRead),
+    })
     this.stream = new ReadStream(fd, options)
     this.stream.on('error', () => this.drain())
     this.stream.resume()
@@ -109,7 +109,9 @@ export class PtyOutput {
   private received(bytesRead: number): boolean {
     if (this.from === this.to) this.sinceMs = performance.now()
     this.to += bytesRead
-    if (!this.isFlushScheduled) {
+    // A short read has emptied the terminal: what a person typed comes back without delay.
+    if (bytesRead < SHORT_READ_BYTES) this.flush()
+    else if (!this.isFlushScheduled) {
       this.isFlushScheduled = true
       setImmediate(this.flushWhenQuiet)
     }

@@ -11,10 +11,13 @@ export interface ConfinedSpec {
   sandboxType: SandboxType
 }
 
+/** The part of a start that asks for walls. */
+export type Confinement = Pick<ProcessStartParams, 'sandbox' | 'enforceManagedNetwork' | 'networkProxy'>
+
 /** Turns a command and the sandbox it asks for into what is really spawned. */
 export interface Sandbox {
   /** @throws WireError `sandboxUnavailable` when it cannot be enforced: never a silent fall-back */
-  confine(spec: ChildSpec, params: Pick<ProcessStartParams, 'sandbox' | 'enforceManagedNetwork'>): ConfinedSpec
+  confine(spec: ChildSpec, params: Confinement): ConfinedSpec
 }
 
 /** True when the object asks for nothing: `disabled`, or unrestricted files with the network enabled. */
@@ -34,9 +37,10 @@ export function isUnconfined(sandbox: SandboxObject | undefined): boolean {
 
 /** For systems and builds without a sandbox: runs what needs none and refuses the rest. */
 export const noSandbox: Sandbox = {
-  confine(spec, { sandbox, enforceManagedNetwork }) {
+  confine(spec, { sandbox, enforceManagedNetwork, networkProxy }) {
     if (!isUnconfined(sandbox)) throw unavailable('this exec server cannot enforce the requested sandbox')
     if (enforceManagedNetwork) throw unavailable('this exec server has no managed network to confine the command to')
+    if (networkProxy !== undefined) throw unavailable('this exec server does not launch network proxies for commands')
     return { spec, sandboxType: 'none' }
   },
 }

@@ -7,29 +7,27 @@ import type { SessionStore } from './session-store.ts'
 
 /** `initialize`, `initialized`, then everything else: the state of one connection. */
 export class Handshake implements HandshakeState {
-  private state: 'new' | 'pending' | 'answered' | 'ready' = 'new'
+  private state: 'new' | 'answered' | 'ready' = 'new'
 
   constructor(
     private readonly sessions: SessionStore,
-    private readonly environmentInfo: () => Promise<unknown>,
+    private readonly environmentInfo: () => unknown,
   ) {}
 
-  /** May be repeated after a failure, never after a success or while one is under way. */
-  async initialize(raw: unknown, connection: WireConnection): Promise<unknown> {
+  /**
+   * May be repeated after a failure, never after a success. Answers before the next message is looked
+   * at: clients send `initialized` and their first requests without waiting.
+   */
+  initialize(raw: unknown, connection: WireConnection): unknown {
     const params = decode(initializeExecParams, raw, 'params')
     if (this.state !== 'new') throw new WireError('invalidRequest', 'initialize may only be sent once per connection')
-    this.state = 'pending'
-    try {
-      const environmentInfo = await this.environmentInfo()
-      const session =
-        params.resumeSessionId === undefined
-          ? this.sessions.open(params.clientName, connection)
-          : this.sessions.resume(params.resumeSessionId, connection)
-      this.state = 'answered'
-      return { sessionId: session.wireId, environmentInfo }
-    } finally {
-      if (this.state === 'pending') this.state = 'new'
-    }
+    const environmentInfo = this.environmentInfo()
+    const session =
+      params.resumeSessionId === undefined
+        ? this.sessions.open(params.clientName, connection)
+        : this.sessions.resume(params.resumeSessionId, connection)
+    this.state = 'answered'
+    return { sessionId: session.wireId, environmentInfo }
   }
 
   initialized(): boolean {

@@ -2,8 +2,8 @@
 
 export interface CarrierHandlers {
   /**
-   * One message, UTF-8. The bytes belong to the receiver until it returns; who needs them longer
-   * copies them or calls from inside with a promise that the carrier awaits nowhere.
+   * One message. Bytes of one shorter than {@link KEPT_MESSAGE_BYTES} are only good until the call
+   * returns; those of a longer one are the receiver's.
    */
   onMessage(message: Buffer): void
   /** A message that cannot be handed over (too long, for example); the carrier lives on. */
@@ -44,6 +44,8 @@ export interface Carrier {
   close(reason: string): void
 }
 
+/** From this size on a message has memory of its own, so that its parts need no copying. */
+export const KEPT_MESSAGE_BYTES = 32 * 1024
 /** Above this a connection counts as congested and its processes are held back. */
 export const HIGH_WATER_BYTES = 1024 * 1024
 export const LOW_WATER_BYTES = 256 * 1024

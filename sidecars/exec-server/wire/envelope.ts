@@ -1,7 +1,8 @@
 /** The JSON-RPC envelope of this wire: no `jsonrpc` member, ids echoed to the last digit, no batches. */
 import { isUtf8 } from 'node:buffer'
 import { MalformedMessage } from '../../rpc/json-rpc.ts'
-import { checkJsonLimits } from './json-limits.ts'
+import { KEPT_MESSAGE_BYTES } from './carrier.ts'
+import { checkJsonLimits, countMembers } from './json-limits.ts'
 
 export interface WireErrorObject {
   code: number
@@ -21,8 +22,6 @@ export interface BulkMember {
   text: Buffer
 }
 
-/** From this size on a message is searched for a bulk member instead of being parsed whole. */
-const BULK_MESSAGE_BYTES = 32 * 1024
 /** Stands in params for a bulk member while the rest is parsed. */
 const STAND_IN = '\u0001bulk'
 const STAND_IN_JSON = '\\u0001bulk'
@@ -32,19 +31,18 @@ const BACKSLASH = 0x5c
 const QUOTE = 0x22
 
 /**
- * Reads one message.
+ * Reads one message. A long one is searched for a bulk member instead of being parsed whole.
  * @param bulkNames members that may hold megabytes of base64
  * @throws MalformedMessage whose message is the reason alone
  */
 export function parseWireMessage(bytes: Buffer, bulkNames: ReadonlyMap<string, Buffer>): IncomingMessage {
   if (!isUtf8(bytes)) throw new MalformedMessage('the message is not UTF-8')
-  if (bytes.length >= BULK_MESSAGE_BYTES)
+  if (bytes.length >= KEPT_MESSAGE_BYTES)
     for (const [name, mark] of bulkNames) {
       const found = parseAround(bytes, name, mark)
       if (found) return found
     }
-  checkJsonLimits(bytes)
-  return readEnvelope(bytes.toString('utf8'), undefined)
+  return readEnvelope(bytes.toString('utf8'), checkJsonLimits(bytes), undefined)
 }
 
 /** Parses everything but the value of `name`; undefined when it is not a plain member of params. */
@@ -58,8 +56,7 @@ function parseAround(bytes: Buffer, name: string, mark: Buffer): IncomingMessage
   const text = bytes.subarray(start, end)
   if (text.includes(BACKSLASH)) return undefined
   const rest = bytes.toString('utf8', 0, start) + STAND_IN_JSON + bytes.toString('utf8', end, bytes.length)
-  checkJsonLimits(Buffer.from(rest))
-  const message = readEnvelope(rest, { name, text })
+  const message = readEnvelope(rest, checkJsonLimits(Buffer.from(rest)), { name, text })
   if (message.kind !== 'request') return undefined
   const params = message.params as Record<string, unknown> | null
   if (typeof params !== 'object' || params?.[name] !== STAND_IN) return undefined
@@ -67,7 +64,7 @@ function parseAround(bytes: Buffer, name: string, mark: Buffer): IncomingMessage
   return message
 }
 
-function readEnvelope(text: string, bulk: BulkMember | undefined): IncomingMessage {
+function readEnvelope(text: string, members: number, bulk: BulkMember | undefined): IncomingMessage {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -76,6 +73,7 @@ function readEnvelope(text: string, bulk: BulkMember | undefined): IncomingMessa
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('expected a JSON-RPC object')
+  if (countMembers(value) !== members) throw new MalformedMessage('a key stands twice in one object')
   const message = value as Record<string, unknown>
   const { id, method } = message
   const idText = id === undefined ? undefined : readId(id, text)

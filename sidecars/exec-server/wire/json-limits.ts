@@ -10,11 +10,13 @@ const BACKSLASH = 0x5c
 /**
  * Counts the values and the nesting of a JSON text before it is parsed, so that a hostile one cannot
  * cost us memory or stack. Says nothing about whether the text is JSON at all.
+ * @returns how many members all its objects have together, repeated ones included
  * @throws MalformedMessage
  */
-export function checkJsonLimits(bytes: Buffer): void {
+export function checkJsonLimits(bytes: Buffer): number {
   let depth = 0
   let values = 1
+  let members = 0
   for (let i = 0; i < bytes.length; i++) {
     switch (bytes[i]) {
       case QUOTE:
@@ -32,8 +34,24 @@ export function checkJsonLimits(bytes: Buffer): void {
       case 0x2c: // ,
         if (++values > MAX_JSON_VALUES) throw new MalformedMessage(`more than ${MAX_JSON_VALUES} JSON values`)
         break
+      case 0x3a: // :
+        members++
+        break
     }
   }
+  return members
+}
+
+/**
+ * Members of all objects of a parsed value. Fewer than its text had means that a key stood twice in one
+ * object, and that two readers of the text could have read two things.
+ */
+export function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + countMembers(item), 0)
+  let members = 0
+  for (const name in value) members += 1 + countMembers((value as Record<string, unknown>)[name])
+  return members
 }
 
 /** The index of the quote that ends the string, or the end of the text. */

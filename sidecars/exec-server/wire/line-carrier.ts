@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Carrier, CarrierHandlers } from './carrier.ts'
 import { MessageWriter, type Framing } from './message-writer.ts'
-import { MAX_MESSAGE_BYTES } from './websocket-carrier.ts'
+import { MAX_MESSAGE_BYTES } from './websocket-reader.ts'
 
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d

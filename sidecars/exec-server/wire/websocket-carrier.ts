@@ -1,23 +1,12 @@
 import type { Socket } from 'node:net'
-import type { Carrier, CarrierHandlers } from './carrier.ts'
+import { takeOver } from '../streams/read-into.ts'
+import { KEPT_MESSAGE_BYTES, type Carrier, type CarrierHandlers } from './carrier.ts'
 import { MessageWriter } from './message-writer.ts'
-import { controlFrame, FrameError, OPCODE, readFrameHead, unmask, websocketFraming } from './websocket-frames.ts'
+import { WebSocketReader } from './websocket-reader.ts'
+import { controlFrame, FrameError, OPCODE, websocketFraming } from './websocket-frames.ts'
 
-/**
- * The largest message we take. The Codex CLI ends at 64 MiB; a file of 64 MiB written in one call
- * needs 85.4 MiB of base64 around it, and that must work here.
- */
-export const MAX_MESSAGE_BYTES = 96 * 1024 * 1024
 /** As the reference server. A peer that does not answer keeps its connection. */
 const PING_INTERVAL_MS = 30_000
-const NO_BYTES = Buffer.alloc(0)
-
-/** A message, or a frame of one, whose end has not arrived yet. */
-interface Unfinished {
-  /** The frames before this one of a message in fragments. */
-  fragments: Buffer[]
-  fragmentBytes: number
-}
 
 /**
  * The server's end of one WebSocket, after the upgrade. Text and binary frames are the same to it, no
@@ -25,22 +14,26 @@ interface Unfinished {
  */
 export class WebSocketCarrier implements Carrier {
   readonly kind = 'websocket JSON-RPC message'
+  private readonly socket: Socket
   private readonly writer: MessageWriter
+  private readonly reader: WebSocketReader
   private readonly pings: NodeJS.Timeout
   private handlers: CarrierHandlers | undefined
-  private message: Unfinished | undefined
-  /** Bytes of a head that came in pieces. */
-  private pending: Buffer = NO_BYTES
-  /** The payload of a frame that is longer than what has arrived. */
-  private frame: { bytes: Buffer; filled: number; mask: Buffer; isFinal: boolean; opcode: number } | undefined
   private isPaused = false
   private endReason: string | undefined
 
   constructor(
-    private readonly socket: Socket,
+    private readonly accepted: Socket,
     readonly label: string,
     private readonly head: Buffer,
   ) {
+    this.reader = new WebSocketReader({
+      onMessage: (message, isOwn) => this.deliver(message, isOwn),
+      onControl: (opcode, payload) => this.control(opcode, payload),
+    })
+    const target = { buffer: () => this.reader.room(), onRead: (bytesRead: number) => this.received(bytesRead) }
+    this.socket = takeOver(accepted, target, true) ?? accepted
+    const { socket } = this
     socket.setNoDelay(true)
     socket.setTimeout(0)
     // Finds a peer whose machine is gone; one that is merely slow keeps its connection.
@@ -49,6 +42,7 @@ export class WebSocketCarrier implements Carrier {
     this.pings = setInterval(() => this.writer.sendControl(controlFrame(OPCODE.ping)), PING_INTERVAL_MS)
     this.pings.unref()
     socket.on('error', (error) => this.end(error.message))
+    socket.on('end', () => this.end('the client closed the connection'))
     socket.on('close', () => this.end('the client closed the connection'))
   }
 
@@ -62,9 +56,8 @@ export class WebSocketCarrier implements Carrier {
   start(handlers: CarrierHandlers): void {
     this.handlers = handlers
     if (this.endReason !== undefined) return handlers.onClose(this.endReason)
-    this.socket.on('data', (chunk: Buffer) => this.receive(chunk))
-    this.socket.on('end', () => this.close('the client closed the connection'))
-    if (this.head.length > 0) this.receive(this.head)
+    if (this.socket === this.accepted) this.socket.on('data', (chunk: Buffer) => this.read(chunk))
+    if (this.head.length > 0) this.read(this.head)
     if (!this.isPaused) this.socket.resume()
   }
 
@@ -83,21 +76,30 @@ export class WebSocketCarrier implements Carrier {
   }
   pause(): void {
     this.isPaused = true
+    this.reader.pause()
     this.socket.pause()
   }
   resume(): void {
     this.isPaused = false
-    this.socket.resume()
-    // What arrived before the pause and was not looked at.
-    if (this.pending.length > 0) this.receive(NO_BYTES)
+    this.guarded(() => this.reader.resume())
+    if (!this.isPaused && this.endReason === undefined) this.socket.resume()
   }
   close(reason: string): void {
     this.end(reason)
   }
 
-  private receive(chunk: Buffer): void {
+  private received(bytesRead: number): boolean {
+    this.guarded(() => this.reader.filled(bytesRead))
+    return !this.isPaused
+  }
+  private read(chunk: Buffer): void {
+    this.guarded(() => this.reader.push(chunk))
+  }
+
+  /** Answers of one read leave together. */
+  private guarded(read: () => void): void {
     try {
-      this.read(chunk)
+      read()
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
       this.end(error.message)
@@ -105,89 +107,14 @@ export class WebSocketCarrier implements Carrier {
     this.writer.flush()
   }
 
-  private read(chunk: Buffer): void {
-    let bytes = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
-    this.pending = NO_BYTES
-    if (this.frame) bytes = bytes.subarray(this.continueFrame(bytes))
-    let offset = 0
-    while (offset < bytes.length && !this.isPaused && this.endReason === undefined) {
-      const head = readFrameHead(bytes, offset)
-      if (!head) break
-      this.checkSize(head.opcode, head.payloadBytes)
-      const start = offset + head.headBytes
-      const mask = bytes.subarray(start - 4, start)
-      const end = start + head.payloadBytes
-      if (end <= bytes.length) {
-        const payload = bytes.subarray(start, end)
-        unmask(payload, mask, 0)
-        offset = end
-        this.takeFrame(head.opcode, head.isFinal, payload)
-      } else if (head.payloadBytes <= bytes.length) break
-      else {
-        this.frame = {
-          bytes: Buffer.allocUnsafeSlow(head.payloadBytes),
-          filled: 0,
-          mask: Buffer.from(mask),
-          isFinal: head.isFinal,
-          opcode: head.opcode,
-        }
-        offset = start + this.continueFrame(bytes.subarray(start))
-      }
-    }
-    if (offset < bytes.length && this.endReason === undefined) this.pending = Buffer.from(bytes.subarray(offset))
+  private deliver(message: Buffer, isOwn: boolean): void {
+    if (this.endReason !== undefined) return
+    this.handlers?.onMessage(isOwn || message.length < KEPT_MESSAGE_BYTES ? message : Buffer.from(message))
   }
 
-  /** Takes what belongs to the frame under way; returns how many bytes that were. */
-  private continueFrame(bytes: Buffer): number {
-    const frame = this.frame
-    if (!frame) return 0
-    const taken = Math.min(bytes.length, frame.bytes.length - frame.filled)
-    const part = frame.bytes.subarray(frame.filled, frame.filled + taken)
-    bytes.copy(part, 0, 0, taken)
-    unmask(part, frame.mask, frame.filled)
-    frame.filled += taken
-    if (frame.filled === frame.bytes.length) {
-      this.frame = undefined
-      this.takeFrame(frame.opcode, frame.isFinal, frame.bytes)
-    }
-    return taken
-  }
-
-  private checkSize(opcode: number, payloadBytes: number): void {
-    const before = opcode === OPCODE.continuation ? (this.message?.fragmentBytes ?? 0) : 0
-    if (before + payloadBytes > MAX_MESSAGE_BYTES)
-      throw new FrameError(`a message is over the limit of ${MAX_MESSAGE_BYTES} bytes`)
-  }
-
-  private takeFrame(opcode: number, isFinal: boolean, payload: Buffer): void {
-    switch (opcode) {
-      case OPCODE.text:
-      case OPCODE.binary:
-        if (this.message) throw new FrameError('a new message began inside another')
-        if (isFinal) this.handlers?.onMessage(payload)
-        else this.message = { fragments: [Buffer.from(payload)], fragmentBytes: payload.length }
-        return
-      case OPCODE.continuation: {
-        const { message } = this
-        if (!message) throw new FrameError('a continuation without a beginning')
-        message.fragments.push(Buffer.from(payload))
-        message.fragmentBytes += payload.length
-        if (!isFinal) return
-        this.message = undefined
-        this.handlers?.onMessage(Buffer.concat(message.fragments, message.fragmentBytes))
-        return
-      }
-      case OPCODE.ping:
-        this.writer.sendControl(controlFrame(OPCODE.pong, payload))
-        return
-      case OPCODE.pong:
-        return
-      case OPCODE.close:
-        this.end('the client closed the connection')
-        return
-      default:
-        throw new FrameError(`unknown opcode ${opcode}`)
-    }
+  private control(opcode: number, payload: Buffer): void {
+    if (opcode === OPCODE.ping) this.writer.sendControl(controlFrame(OPCODE.pong, payload))
+    else if (opcode === OPCODE.close) this.end('the client closed the connection')
   }
 
   private end(reason: string): void {
@@ -198,6 +125,7 @@ export class WebSocketCarrier implements Carrier {
     clearInterval(this.pings)
     this.writer.end()
     this.socket.destroy()
+    this.accepted.destroy()
     this.handlers?.onClose(reason)
   }
 }

@@ -24,7 +24,7 @@ export interface Disposable {
 /** What happens to `initialize` and `initialized`, and whether other methods may run yet. */
 export interface HandshakeState {
   /** Answers `initialize`. */
-  initialize(params: unknown, connection: WireConnection): Promise<unknown>
+  initialize(params: unknown, connection: WireConnection): unknown
   /** False: the client may not send it now, and is dropped. */
   initialized(): boolean
   /** @throws WireError while the handshake is not done */
