@@ -42,10 +42,6 @@ export class SessionRegistry {
     return session
   }
 
-  get(id: SessionId): AgentSession | undefined {
-    return this.sessions.get(id)
-  }
-
   /** Closes a session; resolves when what it started has ended. */
   close(session: AgentSession, reason: string): Promise<void> {
     this.sessions.delete(session.id)
