@@ -400,6 +400,20 @@ describe('a lost connection', () => {
     expect(server.attempts).toBe(1 + 3 + 3 + 1)
   })
 
+  it('E114 that nobody noticed is found out when asked about', async () => {
+    const server = new ScriptedExecServer()
+    const client = clientOf(server)
+    const process = await start(client)
+    await client.confirmConnection(1000)
+    expect(server.attempts).toBe(1)
+    server.overrides.set('environment/status', () => null)
+    await client.confirmConnection(5)
+    await vi.waitUntil(() => server.attempts === 2)
+    server.process('p').exit(0)
+    server.process('p').close()
+    await process.closed
+  })
+
   it('E113 beyond its time is one named error for every reader, stream and call', async () => {
     const server = new ScriptedExecServer()
     const client = clientOf(server, { recoveryMs: 20 })

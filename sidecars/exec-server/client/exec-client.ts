@@ -88,6 +88,15 @@ export class ExecClient {
     return (await this.environment())?.capabilities[capability] === true
   }
 
+  /**
+   * Makes sure that the connection still works, for example after the machine slept: one without an
+   * answer is dropped and resumed. Returns at once when there is none to check.
+   */
+  async confirmConnection(timeoutMs = 5000): Promise<void> {
+    if (this.session?.state !== 'ready') return
+    await (await this.session.liveLink()).confirmLife(timeoutMs)
+  }
+
   /** Asks the server again. */
   readEnvironment(signal?: AbortSignal): Promise<EnvironmentInfo> {
     return this.request('environment/info', {}, environmentInfo, { signal })

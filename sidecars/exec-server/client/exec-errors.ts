@@ -21,9 +21,12 @@ export class ExecSessionLost extends Error {
   }
 }
 
-/** True when the call's fate is unknown because its connection ended under it. */
-export function isConnectionLoss(error: unknown): boolean {
-  return error instanceof RpcError && error.code === 'disconnected'
+/** The connection ended under a call: whether the server has done what was asked is unknown. */
+export class ConnectionLost extends RpcError {
+  constructor(message: string, cause?: unknown) {
+    super('disconnected', message, undefined, { cause })
+    this.name = 'ConnectionLost'
+  }
 }
 
 /** What kept a process from starting, or null when `error` is something else. */

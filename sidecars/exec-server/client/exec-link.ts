@@ -4,6 +4,7 @@ import { MalformedMessage, parseMessage, type RpcErrorObject, type RpcId, type R
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { CloseReason } from '../../rpc/transport.ts'
 import type { ExecCarrier } from './carrier.ts'
+import { ConnectionLost } from './exec-errors.ts'
 
 export interface LinkListener {
   /** Throws DecodeError when a known notification has the wrong shape: the link is then dropped. */
@@ -48,7 +49,7 @@ export class ExecLink {
     private readonly listener: LinkListener,
   ) {
     this.closed = new Promise((resolve) => (this.resolveClosed = resolve))
-    if (!carrier.noticesSilence) this.heartbeat = setInterval(() => void this.checkLife(), SILENCE_MS / 2)
+    if (!carrier.noticesSilence) this.heartbeat = setInterval(() => void this.checkSilence(), SILENCE_MS / 2)
     this.heartbeat?.unref()
     carrier.transport.start({
       onMessage: (text) => this.receive(text),
@@ -167,17 +168,24 @@ export class ExecLink {
   }
 
   /**
+   * Asks for a sign of life and drops the link when none comes in time. Any answer is one, also "I do
+   * not know that method".
+   */
+  async confirmLife(timeoutMs: number): Promise<void> {
+    try {
+      await this.request('environment/status', {}, unknown, { timeoutMs })
+    } catch (error) {
+      if (error instanceof RpcError && error.code === 'timedOut') this.drop('the exec server gave no sign of life')
+    }
+  }
+
+  /**
    * A frozen server keeps its connection open. Servers that handle one request at a time answer this
    * one only when no other is in its way, so it is not held against them while one is.
    */
-  private async checkLife(): Promise<void> {
+  private async checkSilence(): Promise<void> {
     if (performance.now() - this.heardAtMs < SILENCE_MS || this.pending.size > 0) return
-    try {
-      await this.request('environment/status', {}, unknown, { timeoutMs: STATUS_TIMEOUT_MS })
-    } catch (error) {
-      // Any answer is a sign of life, also "I do not know that method".
-      if (error instanceof RpcError && error.code === 'timedOut') this.drop('the exec server gave no sign of life')
-    }
+    await this.confirmLife(STATUS_TIMEOUT_MS)
   }
 
   private end(reason: CloseReason): void {
@@ -190,12 +198,8 @@ export class ExecLink {
     this.resolveClosed(reason)
   }
 
-  private disconnected(): RpcError {
-    return new RpcError(
-      'disconnected',
-      `the connection to the exec server ended: ${this.closeReason?.message ?? 'no reason given'}`,
-      undefined,
-      { cause: this.closeReason?.cause },
-    )
+  private disconnected(): ConnectionLost {
+    const why = this.closeReason?.message ?? 'no reason given'
+    return new ConnectionLost(`the connection to the exec server ended: ${why}`, this.closeReason?.cause)
   }
 }

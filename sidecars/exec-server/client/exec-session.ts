@@ -13,7 +13,7 @@ import {
 } from '../../protocol/exec-process.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { ExecConnector } from './carrier.ts'
-import { ExecSessionLost, isConnectionLoss, type SessionEnd } from './exec-errors.ts'
+import { ExecSessionLost, ConnectionLost, type SessionEnd } from './exec-errors.ts'
 import type { ExecLink, LinkListener, LinkRequestOptions } from './exec-link.ts'
 import type { BodyStream } from './http-body.ts'
 import { InitializeRefused, openLink, type OpenedLink } from './open-link.ts'
@@ -112,7 +112,7 @@ export class ExecSession {
       try {
         return await link.request(method, params, decoder, options)
       } catch (error) {
-        if (!isConnectionLoss(error)) throw error
+        if (!(error instanceof ConnectionLost)) throw error
         await abortable(link.closed, options.signal)
       }
     }
@@ -174,7 +174,7 @@ export class ExecSession {
     void link.closed.then((reason) => {
       if (this.end || this.link !== link) return
       // Streams, handles and watches belong to the connection that ended.
-      const cause = new RpcError('disconnected', `the connection to the exec server ended: ${reason.message}`)
+      const cause = new ConnectionLost(`the connection to the exec server ended: ${reason.message}`)
       for (const body of this.bodies.values()) body.fail(cause)
       this.watches.clear()
       return this.recover(reason.message)

@@ -2,7 +2,7 @@ import { environmentInfo, type EnvironmentInfo } from '../../protocol/exec-envir
 import { EXEC_ERROR, initializeExecResult } from '../../protocol/exec-process.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { ExecConnector } from './carrier.ts'
-import { isConnectionLoss } from './exec-errors.ts'
+import { ConnectionLost } from './exec-errors.ts'
 import { ExecLink, type LinkListener } from './exec-link.ts'
 import { abortable } from './settled.ts'
 
@@ -50,7 +50,7 @@ export async function openLink(options: OpenLinkOptions, listener: LinkListener)
       (await link
         .request('environment/info', {}, environmentInfo, { timeoutMs })
         // A server without that method still runs commands.
-        .catch((error: unknown) => (isConnectionLoss(error) ? Promise.reject(error as Error) : undefined)))
+        .catch((error: unknown) => (error instanceof ConnectionLost ? Promise.reject(error as Error) : undefined)))
     return { link, sessionId: hello.sessionId, environment }
   } catch (error) {
     link.drop('the handshake failed')
@@ -62,7 +62,7 @@ export async function openLink(options: OpenLinkOptions, listener: LinkListener)
 }
 
 function asRefusal(error: unknown): never {
-  if (!(error instanceof RpcError) || error.code === 'timedOut' || isConnectionLoss(error)) throw error
+  if (!(error instanceof RpcError) || error.code === 'timedOut' || error instanceof ConnectionLost) throw error
   throw new InitializeRefused(error)
 }
 

@@ -2,7 +2,7 @@ import type { ProcessReadReply } from '../../protocol/exec-process.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import { catchUp } from './catch-up.ts'
 import { EventOrder } from './event-order.ts'
-import { isConnectionLoss, type ExecSessionLost } from './exec-errors.ts'
+import { ConnectionLost, type ExecSessionLost } from './exec-errors.ts'
 import { OutputWindow } from './output-window.ts'
 import type { OutputGap, ProcessEvent, ProcessExit } from './process-event.ts'
 import { settled } from './settled.ts'
@@ -99,7 +99,7 @@ export class ProcessRoute {
       )
     } catch (error) {
       // After a lost connection the recovery calls again.
-      if (isConnectionLoss(error) || this.over || !this.isStarted) return
+      if (error instanceof ConnectionLost || this.over || !this.isStarted) return
       if (error instanceof RpcError) this.giveUp()
       else throw error
     }

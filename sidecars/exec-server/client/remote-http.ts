@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { object } from '../../protocol/decode.ts'
 import { httpRequestResult, type HttpHeader } from '../../protocol/exec-http.ts'
-import { isConnectionLoss } from './exec-errors.ts'
+import { ConnectionLost } from './exec-errors.ts'
 import type { ExecSession } from './exec-session.ts'
 import { BodyStream } from './http-body.ts'
 
@@ -70,7 +70,7 @@ export class RemoteHttp {
     try {
       return await run()
     } catch (error) {
-      if (signal?.aborted && !isConnectionLoss(error)) void cancelRequest(session, requestId)
+      if (signal?.aborted && !(error instanceof ConnectionLost)) void cancelRequest(session, requestId)
       throw error
     }
   }

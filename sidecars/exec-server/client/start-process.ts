@@ -13,7 +13,7 @@ import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
 import { object, type Infer } from '../../protocol/decode.ts'
 import { toPathUri } from '../../protocol/path-uri.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
-import { isConnectionLoss } from './exec-errors.ts'
+import { ConnectionLost } from './exec-errors.ts'
 import { ExecProcess, readOutputOf, type ProcessCalls } from './exec-process.ts'
 import type { ExecSession } from './exec-session.ts'
 import { abortable, pause } from './settled.ts'
@@ -99,7 +99,7 @@ async function requestStart(session: ExecSession, processId: string, params: unk
     try {
       return await link.request('process/start', params, processStartResult)
     } catch (error) {
-      if (isConnectionLoss(error)) {
+      if (error instanceof ConnectionLost) {
         wasCut = true
         await link.closed
       } else if (wasCut && isDuplicate(error)) return awaitStarted(session, processId)
