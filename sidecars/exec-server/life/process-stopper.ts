@@ -54,7 +54,7 @@ export class ProcessStopper {
     const members = await tree.members()
     if (name === 'interrupt' && process.seed.tty && process.isRunning) interruptForeground(process)
     else for (const { pid } of members) signalOne(pid, SIGNALS[name])
-    if (name === 'kill') void this.sweep(process)
+    if (name === 'kill') void this.sweep(process, new Map())
     if (name === 'terminate') {
       // A stopped process cannot act on the signal.
       for (const { pid } of members) signalOne(pid, 'SIGCONT')

@@ -1,5 +1,8 @@
 import { Socket, type SocketConstructorOpts } from 'node:net'
 
+/** Private by name, yet the same since the first versions of Node. */
+const HANDLE = '_handle'
+
 /** Where reads go. */
 export interface ReadTarget {
   /** Memory for the next read; asked for once before each. */
@@ -28,10 +31,10 @@ export function readIntoOptions(target: ReadTarget): ReadIntoOptions {
  * it was. Starts reading with `resume`.
  */
 export function takeOver(stream: object, target: ReadTarget, isWritable: boolean): Socket | undefined {
-  const owner = stream as { _handle?: unknown }
-  const handle = owner._handle
+  const owner = stream as { [HANDLE]?: unknown }
+  const handle = owner[HANDLE]
   if (handle === undefined || handle === null) return undefined
-  owner._handle = null
+  owner[HANDLE] = null
   return new Socket({
     ...readIntoOptions(target),
     handle,

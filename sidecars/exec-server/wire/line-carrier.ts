@@ -53,6 +53,8 @@ export class LineCarrier implements Carrier {
     this.input.on('data', (chunk: Buffer) => this.receive(chunk))
     this.input.on('end', () => this.close('the client closed the connection'))
     this.input.on('close', () => this.close('the client closed the connection'))
+    // Whoever read the first line paused it, and a listener alone does not undo that.
+    if (!this.isPaused) this.input.resume()
   }
 
   sendText(text: string): void {
