@@ -46,7 +46,7 @@ export class ExecClientPort implements ExecPort {
 /** One kind of error for all that can happen, worded for the agent. */
 function startFailure(error: unknown, program: string): RpcError {
   const message = error instanceof Error ? error.message : String(error)
-  if (!(error instanceof RpcError) || error.code === 'disconnected') {
+  if (!(error instanceof RpcError) || error.code === 'disconnected' || error.code === 'timedOut') {
     const isDown = error instanceof RpcError || error instanceof ExecSessionLost || isSystemError(error)
     return isDown
       ? new RpcError(

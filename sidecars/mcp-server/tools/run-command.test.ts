@@ -188,6 +188,20 @@ describe.each(ERAS)('in the %s era', (era) => {
     expect(seen.map(({ progress }) => progress)).toEqual([1, 2])
   })
 
+  test('a refused command was never told to be running', async () => {
+    const gate = new HeldGate()
+    agent.exec.gate = gate.ask
+    const seen: (string | undefined)[] = []
+    const call = agent.client.callTool(
+      { name: 'run_command', arguments: { shell: 'echo x' } },
+      { onprogress: ({ message }) => seen.push(message) },
+    )
+    await expect.poll(() => seen).toEqual(['waiting for approval in Gatehouse'])
+    gate.deny('no')
+    await call
+    expect(seen).toEqual(['waiting for approval in Gatehouse'])
+  })
+
   test('when the exec server is down the answer says so, and the next command works once it is back', async () => {
     agent.exec.downBecause = 'the exec server is being restarted'
     const result = await agent.call('run_command', { shell: 'echo x' })

@@ -42,7 +42,8 @@ export async function waitForProcess(
 }
 
 function describe(process: AgentProcess): string {
-  if (process.status === 'awaiting_approval') return 'waiting for approval in Gatehouse'
+  // Also when it was refused: then the result is what tells.
+  if (!process.onExecServer) return 'waiting for approval in Gatehouse'
   const { totalBytes } = process.output
   return totalBytes === 0 ? 'running' : `running, ${formatBytes(totalBytes)} of output`
 }
