@@ -88,7 +88,7 @@ export class Runs {
         env,
         tty: tty !== null,
         pipeStdin: tty === null,
-        metadata: { gatehouse: { sessionId, title, gate: 'observe' } },
+        metadata: { gatehouse: { sessionId, title, gate: 'observe', ...(tty && { terminal: tty }) } },
       },
       { signal },
     )
@@ -97,7 +97,6 @@ export class Runs {
   private handle(process: ExecProcess, { tty }: RunRequest, sink: RunSink, sessionId: SessionId): RunHandle {
     const { exec } = this.options
     const processId = this.processOf.get(sessionId) as ProcessId
-    if (tty) void exec.resize(processId, tty.columns, tty.rows).catch(() => {})
     return {
       processId,
       sessionId,

@@ -62,6 +62,8 @@ export const startMetadata = object({
       toolCallId: optional(string),
       title: optional(string),
       gate: optional(gateMode),
+      /** Size of the terminal from the first moment; without it 80 by 24. */
+      terminal: optional(object({ columns: integer(1, 1000), rows: integer(1, 1000) })),
     }),
   ),
 })

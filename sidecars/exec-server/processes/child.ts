@@ -50,4 +50,6 @@ export interface ChildSpec {
   argv: readonly string[]
   cwd: string
   environment: Record<string, string>
+  /** First size of a terminal; 80 by 24 when absent. */
+  terminal?: { columns: number; rows: number }
 }

@@ -76,9 +76,10 @@ export class ProcessStarter {
     const tooBig = oversizedArgument(spec)
     if (tooBig) throw tooBig
     let marker: string | undefined
+    const { gatehouse } = (isInternal(connection) && params.metadata) || {}
+    spec.terminal = gatehouse?.terminal
     if (gate) {
       const subject = commandSubject(params, cwd, environment, inheritable.get())
-      const { gatehouse } = (isInternal(connection) && params.metadata) || {}
       const answer = await gate.pass(
         {
           process,

@@ -47,7 +47,7 @@ class PtyChild implements Child {
     private readonly pty: LoadedPty,
     file: string,
     args: string[],
-    { cwd, environment }: ChildSpec,
+    { cwd, environment, terminal }: ChildSpec,
     events: ChildEvents,
   ) {
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`)
@@ -61,8 +61,8 @@ class PtyChild implements Child {
       args,
       variables,
       cwd,
-      DEFAULT_COLUMNS,
-      DEFAULT_ROWS,
+      terminal?.columns ?? DEFAULT_COLUMNS,
+      terminal?.rows ?? DEFAULT_ROWS,
       -1,
       -1,
       true,
