@@ -62,7 +62,11 @@ async function main(argv: string[]): Promise<number> {
     printLine(`${command.summary}\n\n${command.help}`)
     return 0
   }
-  return command.run(rest).catch((error: unknown) => explain(command, error))
+  try {
+    return await command.run(rest)
+  } catch (error) {
+    return explain(command, error)
+  }
 }
 
 /** Only before the arguments that belong to somebody else: `gatehouse run ls --help` is for ls. */

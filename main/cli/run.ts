@@ -12,6 +12,8 @@ import { visible } from './print.ts'
 const EXIT_DENIED = 126
 const EXIT_NOT_FOUND = 127
 const EXIT_HOST_FAILED = 125
+/** By the kind of the exec server's spawn failure. */
+const SPAWN_EXITS: Record<string, number> = { spawnNotFound: EXIT_NOT_FOUND, spawnPermissionDenied: EXIT_DENIED }
 const EXIT_INTERRUPTED = 128 + constants.signals.SIGINT
 
 export const run: Command = {
@@ -26,7 +28,8 @@ The command is a session of its own in Gatehouse. It gets this terminal's folder
 input and its signals; output comes back byte for byte. When no host runs, a headless one is started and
 ends when nobody needs it any more.
 
-Exit code: that of the command, 128+N when signal N ended it, ${EXIT_DENIED} denied, ${EXIT_NOT_FOUND} not found,
+Exit code: that of the command, 128+N when signal N ended it, ${EXIT_DENIED} denied or not executable,
+${EXIT_NOT_FOUND} not found,
 ${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
   run: async (argv) => {
     const { command, wantsTty } = readRunArguments(argv)
@@ -89,10 +92,9 @@ function startFailure(error: unknown): CommandError {
   const message = visible((error as Error).message)
   if (!(error instanceof RpcError)) return new CommandError(message, EXIT_HOST_FAILED)
   if (error.code === 'denied') return new CommandError(`denied: ${message}`, EXIT_DENIED)
-  const kind = (error.data as { kind?: unknown } | undefined)?.kind
-  if (error.code === 'notFound' || kind === 'NotFound' || kind === 'notFound')
-    return new CommandError(message, EXIT_NOT_FOUND)
-  return new CommandError(message, EXIT_HOST_FAILED)
+  const { kind, part, path } = (error.data ?? {}) as { kind?: unknown; part?: unknown; path?: unknown }
+  if (part !== 'program' || typeof path !== 'string') return new CommandError(message, EXIT_HOST_FAILED)
+  return new CommandError(`${visible(path)}: ${message}`, SPAWN_EXITS[String(kind)] ?? EXIT_HOST_FAILED)
 }
 
 function ownEnvironment(): Record<string, string> {

@@ -130,6 +130,8 @@ function publishHostFile(folders: HostFolders, host: OpenableHost, fixed: Fixed,
   return {
     publish: () => {
       isPublished = true
+      // What became known last may not have come as a batch yet.
+      sidecars = host.feed.snapshot().tables.sidecars
       schedule()
       return writing
     },
