@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -10,6 +11,7 @@ import { SIDECAR_NAMES } from '../../sidecars/protocol/host-channel.ts'
 import { readProcessIdentity } from '../../sidecars/rpc/process-identity.ts'
 import type { ApprovalView, ProcessView, SidecarView } from '../../preload/api.ts'
 import { ControlClient } from '../control/control-client.ts'
+import { readLiveHostFile } from '../control/host-file.ts'
 import { CliHome } from './cli-fixture.ts'
 
 let home: CliHome
@@ -26,6 +28,13 @@ interface Status {
 }
 const status = () => home.json<Status>(['status'])
 const sidecar = async (name: string) => (await status()).sidecars.find((view) => view.name === name)
+const snapshot = async () => {
+  const file = await readLiveHostFile(home.lockDir)
+  const client = await ControlClient.connect(file ?? { controlSocket: '', controlToken: '' })
+  const feed = await client.invoke('feed.snapshot')
+  client.close()
+  return feed
+}
 const isAlive = async (pid: number) => (await readProcessIdentity(pid)) !== undefined
 async function until(isReached: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await isReached())) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -164,7 +173,9 @@ describe('gatehouse run', () => {
     expect((await home.run(['run', '--', 'sh', '-c', 'kill -KILL $$'])).exitCode).toBe(137)
     const missing = await home.run(['run', '--', '/no/such/program'])
     expect([missing.exitCode, missing.stdout.toString()]).toEqual([127, ''])
-    expect(missing.stderr).toContain('/no/such/program')
+    expect(missing.stderr).toBe('gatehouse: /no/such/program: No such file or directory (os error 2)\n')
+    const text = await home.run(['run', '--', '/etc/passwd'])
+    expect([text.exitCode, text.stderr]).toEqual([126, expect.stringContaining('/etc/passwd: Permission denied')])
   })
 
   test('stdout and stderr stay apart, byte for byte, and stdin reaches the command', async () => {
@@ -354,12 +365,25 @@ describe('rules and decisions', () => {
   })
 
   test('env leads a shell through the proxy', async () => {
-    const { file } = await home.serve()
-    const variables = JSON.parse((await home.run(['env', '--format', 'json'])).stdout.toString()) as unknown
-    expect(variables).toBeTypeOf('object')
+    await home.serve()
     const { stdout } = await home.run(['env'])
-    const port = new URL(file.proxyHttp ?? '').port
-    expect(stdout.toString()).toMatch(new RegExp(`export HTTPS_PROXY='http://[^@']+@127\\.0\\.0\\.1:${port}/?'`))
+    expect(stdout.toString()).toMatch(/^export HTTPS_PROXY='http:\/\/\S*127\.0\.0\.1:\d+'$/m)
+    const variables = JSON.parse((await home.run(['env', '--format', 'json'])).stdout.toString()) as {
+      HTTP_PROXY: string
+    }
+    // Our own machine is never reached through the proxy without a rule, so this is answered at once.
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const { hostname, port, username, password } = new URL(variables.HTTP_PROXY)
+      const auth = username === '' ? {} : { auth: `${username}:${password}` }
+      get({ hostname, port, path: 'http://127.0.0.1:9/', ...auth }, resolve).on('error', reject)
+    })
+    answer.resume()
+    expect([answer.statusCode, answer.headers['x-proxy-error']]).toEqual([403, expect.any(String)])
+    const { tables } = await snapshot()
+    const [connection] = Object.values(tables.connections).filter(
+      ({ host, port }) => host === '127.0.0.1' && port === 9,
+    )
+    expect(connection).toMatchObject({ state: 'blocked', sessionTitle: expect.stringContaining('terminal') })
   })
 })
 

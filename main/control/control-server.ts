@@ -35,6 +35,8 @@ export interface ControlServerOptions {
 export interface ControlServer {
   /** Connections that said hello. */
   readonly clientCount: number
+  /** How many there were since the start, those that left included. */
+  readonly clientTotal: number
   /**
    * From now on a hello is answered `unavailable`, so that its client looks for the next host. Does
    * nothing and returns false while a client is connected.
@@ -54,25 +56,35 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024
  * opens it, and nothing but `control/hello` is answered before.
  */
 export async function startControlServer(options: ControlServerOptions): Promise<ControlServer> {
-  const clients = new Set<RpcPeer>()
-  const door = { isOpen: true }
-  const listener: UnixListener = await listenUnix(options.path, (socket) => accept(socket, options, clients, door))
+  const room: Room = { clients: new Set(), isOpen: true, total: 0 }
+  const listener: UnixListener = await listenUnix(options.path, (socket) => accept(socket, options, room))
   return {
     get clientCount() {
-      return clients.size
+      return room.clients.size
+    },
+    get clientTotal() {
+      return room.total
     },
     refuseClients: () => {
-      if (clients.size === 0) door.isOpen = false
-      return !door.isOpen
+      if (room.clients.size === 0) room.isOpen = false
+      return !room.isOpen
     },
     close: async () => {
-      for (const client of clients) client.close('the host stops')
+      for (const client of room.clients) client.close('the host stops')
       await listener.close()
     },
   }
 }
 
-function accept(socket: Socket, options: ControlServerOptions, clients: Set<RpcPeer>, door: { isOpen: boolean }): void {
+/** Who is in, and whether others may come in. */
+interface Room {
+  clients: Set<RpcPeer>
+  isOpen: boolean
+  total: number
+}
+
+function accept(socket: Socket, options: ControlServerOptions, room: Room): void {
+  const { clients } = room
   const transport = socketTransport('control client', socket, { maxLineBytes: MAX_LINE_BYTES })
   const peer = new RpcPeer(transport, {
     onProblem: (problem) => options.log(`control client: ${problem.kind}: ${problem.message}`),
@@ -93,10 +105,11 @@ function accept(socket: Socket, options: ControlServerOptions, clients: Set<RpcP
         'invalidRequest',
         `the host speaks control protocol ${CONTROL_PROTOCOL_VERSION} and this client ${protocolVersion}; restart the older one`,
       )
-    if (!door.isOpen) throw new RpcError('unavailable', 'the host is about to stop')
+    if (!room.isOpen) throw new RpcError('unavailable', 'the host is about to stop')
     clearTimeout(timer)
     if (!clients.has(peer)) {
       clients.add(peer)
+      room.total++
       serveOwner(peer, options)
     }
     return { protocolVersion: CONTROL_PROTOCOL_VERSION, ...options.hello }

@@ -17,7 +17,11 @@ test.each([
   ['a pending request', { approvals: { a: { state: 'pending' } } }],
 ])('%s keeps the host up, its end lets it go', async (_name, busy) => {
   let now: object = busy
-  const idle = untilIdle({ snapshot: () => snapshotOf(now) }, { clientCount: 0, refuseClients: () => true }, TIMING)
+  const idle = untilIdle(
+    { snapshot: () => snapshotOf(now) },
+    { clientCount: 0, clientTotal: 0, refuseClients: () => true },
+    TIMING,
+  )
   expect(await isStillWaiting(idle, 100)).toBe(true)
   now = {
     sessions: { s: { closedAtMs: 5 } },
@@ -34,6 +38,7 @@ test('a client keeps it up, also one that came at the last moment', async () => 
     get clientCount() {
       return clientCount
     },
+    clientTotal: 1,
     refuseClients: () => !isSomebodyAtTheDoor,
   }
   const idle = untilIdle({ snapshot: () => snapshotOf({}) }, control, TIMING)
@@ -45,7 +50,20 @@ test('a client keeps it up, also one that came at the last moment', async () => 
 })
 
 test('before anybody came it waits longer', async () => {
-  const idle = untilIdle({ snapshot: () => snapshotOf({}) }, { clientCount: 0, refuseClients: () => true }, TIMING)
+  const idle = untilIdle(
+    { snapshot: () => snapshotOf({}) },
+    { clientCount: 0, clientTotal: 0, refuseClients: () => true },
+    TIMING,
+  )
   expect(await isStillWaiting(idle, 30)).toBe(true)
   await idle
+})
+
+test('after a client that came and went between two looks it waits only the short time', async () => {
+  const patient = { ...TIMING, firstMs: 60_000 }
+  await untilIdle(
+    { snapshot: () => snapshotOf({}) },
+    { clientCount: 0, clientTotal: 1, refuseClients: () => true },
+    patient,
+  )
 })

@@ -16,15 +16,19 @@ const DEFAULT_TIMING: IdleTiming = { firstMs: 20_000, afterMs: 5_000, lookInterv
  */
 export function untilIdle(
   feed: { snapshot(): FeedSnapshot },
-  control: Pick<ControlServer, 'clientCount' | 'refuseClients'>,
+  control: Pick<ControlServer, 'clientCount' | 'clientTotal' | 'refuseClients'>,
   timing: IdleTiming = DEFAULT_TIMING,
 ): Promise<string> {
   return new Promise((resolve) => {
     let idleSinceMs = performance.now()
     let wasNeeded = false
+    let seenClients = 0
     const timer = setInterval(() => {
       const nowMs = performance.now()
-      if (control.clientCount > 0 || isBusy(feed.snapshot())) {
+      // A client that came and went between two looks counts too.
+      const hasNewClients = control.clientTotal > seenClients
+      seenClients = control.clientTotal
+      if (control.clientCount > 0 || hasNewClients || isBusy(feed.snapshot())) {
         idleSinceMs = nowMs
         wasNeeded = true
       }

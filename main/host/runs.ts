@@ -57,7 +57,7 @@ export class Runs {
     try {
       await whenReady(execLink, { timeoutMs: READY_MS, signal: request.signal })
       const process = await this.launch(request, sessionId, title)
-      return this.handle(process, request, sink, sessionId)
+      return this.handle(process, sink, sessionId)
     } catch (error) {
       this.processOf.delete(sessionId)
       sessions.close(sessionId, (error as Error).message)
@@ -94,7 +94,7 @@ export class Runs {
     )
   }
 
-  private handle(process: ExecProcess, { tty }: RunRequest, sink: RunSink, sessionId: SessionId): RunHandle {
+  private handle(process: ExecProcess, sink: RunSink, sessionId: SessionId): RunHandle {
     const { exec } = this.options
     const processId = this.processOf.get(sessionId) as ProcessId
     return {
