@@ -13,6 +13,7 @@ import {
   type WalkOptions,
   type WalkResult,
 } from '../../protocol/exec-files.ts'
+import { EXEC_ERROR } from '../../protocol/exec-process.ts'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
 import { toPathUri } from '../../protocol/path-uri.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
@@ -37,6 +38,8 @@ const nothing = object({})
  * rejects with an RpcError of wire code -32004 (`isNotFound`).
  */
 export class RemoteFiles {
+  private lastWatchId = 0
+
   constructor(private readonly session: (signal?: AbortSignal) => Promise<ExecSession>) {}
 
   async read(path: string, call: FileCall = {}): Promise<Uint8Array> {
@@ -133,8 +136,6 @@ export class RemoteFiles {
     if (!watching) session.watches.delete(watchId)
     return watching
   }
-  private lastWatchId = 0
-
   private async readBlocks(path: string, call: FileCall): Promise<Uint8Array> {
     const file = await this.open(path, 'read', call)
     try {
@@ -193,7 +194,7 @@ export class RemoteFile {
 
 /** True for the error that says a file, folder or handle does not exist. */
 export function isNotFound(error: unknown): boolean {
-  return error instanceof RpcError && error.wireCode === -32004
+  return error instanceof RpcError && error.wireCode === EXEC_ERROR.notFound
 }
 
 const common = (call: FileCall) => ({ followSymlinks: call.followSymlinks ?? true, sandbox: call.sandbox })

@@ -118,6 +118,7 @@ async function awaitStarted(session: ExecSession, processId: string): Promise<St
       await session.callUntilAnswered('process/read', { processId, maxBytes: 0 }, processReadReply)
       return { processId }
     } catch (error) {
+      // Only the sentence tells this state error from "unknown process".
       if (!(error instanceof RpcError) || !/starting/.test(error.message))
         throw new RpcError('internal', 'the process did not start, and the reason was lost with the connection', null, {
           cause: error,

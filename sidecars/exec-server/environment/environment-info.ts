@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { homedir, hostname, tmpdir, userInfo } from 'node:os'
+import { homedir, hostname, tmpdir } from 'node:os'
 import type { EnvironmentInfo, ExecCapability } from '../../protocol/exec-environment.ts'
 import { formatPathUri, pathOfText } from '../../protocol/path-uri.ts'
 import { loginShell } from '../processes/child-environment.ts'
@@ -34,7 +34,7 @@ export function readEnvironmentInfo(extra: Partial<Record<ExecCapability, boolea
     shell: shellForCommands(),
     executorVersion: WIRE_VERSION,
     providerId: providerId(),
-    cwd: uriOf(process.cwd()),
+    cwd: uriOf(workingFolder()),
     userHomeDir: uriOf(homedir()),
     platformOs: process.platform === 'darwin' ? 'macos' : process.platform === 'win32' ? 'windows' : 'linux',
     prependPathDirs: [],
@@ -48,6 +48,15 @@ export function readEnvironmentInfo(extra: Partial<Record<ExecCapability, boolea
 
 const uriOf = (path: string) => formatPathUri(pathOfText(path))
 
+/** The folder we were started in may have been removed since. */
+function workingFolder(): string {
+  try {
+    return process.cwd()
+  } catch {
+    return homedir()
+  }
+}
+
 /** The login shell; for one that clients do not know (fish, nologin) the nearest that they do. */
 function shellForCommands(): { name: string; path: string } {
   const login = loginShell()
@@ -60,7 +69,9 @@ const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1)
 
 /** The same for every server of one account on one machine, and it tells nothing about either. */
 function providerId(): string {
-  return `sha256:${createHash('sha256').update(`gatehouse\0${machineId()}\0${userInfo().uid}`).digest('hex')}`
+  return `sha256:${createHash('sha256')
+    .update(`gatehouse\0${machineId()}\0${process.getuid?.() ?? ''}`)
+    .digest('hex')}`
 }
 
 function machineId(): string {
