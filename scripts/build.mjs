@@ -32,6 +32,8 @@ function nodeBundle(outDir, entries) {
       rolldownOptions: {
         input: entries,
         external: EXTERNAL,
+        // web-tree-sitter's loader has an eval for modules that we never load.
+        checks: { eval: false },
         output: { format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: 'shared-[name]-[hash].cjs' },
       },
     },
@@ -54,6 +56,9 @@ const sidecarEntries = Object.fromEntries(
     .filter((name) => existsSync(join(root, 'sidecars', name, 'entry.ts')))
     .map((name) => [name, join(root, 'sidecars', name, 'entry.ts')]),
 )
+
+// The app server is a command of its own beside the sidecar whose sessions it serves.
+sidecarEntries['app-server'] = join(root, 'sidecars/mcp-server/app-server/entry.ts')
 
 const parts = {
   sidecars: () => build(nodeBundle('sidecars', sidecarEntries)),

@@ -17,7 +17,7 @@ test('an agent runs a command that the owner allows by keyboard, output is seen 
   const inbox = new Inbox(page)
   const card = inbox.card('line $i of ten')
   await expect(card).toContainText('claude-code')
-  await expect(card.getByRole('region', { name: /^Command/ })).toHaveText(command)
+  await expect(card.getByRole('group', { name: /^Command/ })).toHaveText(command)
   await inbox.allow('line $i of ten')
 
   const processes = new Processes(page)
