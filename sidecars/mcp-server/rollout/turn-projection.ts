@@ -28,13 +28,18 @@ export class TurnProjection {
   settings: RecordPayload | null = null
   tokenUsage: RecordPayload | null = null
   name: string | null = null
+  /** One beyond the highest ordinal read. */
+  endOrdinal = 0
   private readonly byId = new Map<string, Turn>()
+  private readonly startOrdinals = new Map<string, number>()
   private marks: HistoryMark[] = []
   /** History before each compaction, so that a rollback over it brings the older context back. */
   private readonly beforeCompaction: { marks: number; history: ResponseItem[] }[] = []
 
   add(record: RolloutRecord): void {
     const { payload } = record
+    this.endOrdinal = Math.max(this.endOrdinal, record.ordinal + 1)
+    if (payload.type === 'task_started') this.startOrdinals.set(String(payload.turn_id), record.ordinal)
     switch (record.type) {
       case 'response_item':
         this.history.push(payload)
@@ -49,6 +54,11 @@ export class TurnProjection {
       case 'event_msg':
         this.addEvent(payload, Date.parse(record.timestamp))
     }
+  }
+
+  /** Ordinal of the record that began a turn. */
+  startOrdinal(turnId: string): number | undefined {
+    return this.startOrdinals.get(turnId)
   }
 
   /** Ends turns that a crash left open, as the reader of a dead process's file must see them. */

@@ -1,0 +1,137 @@
+/** `config/*`, models, and the catalogues of things that this server does not have. */
+import { array, boolean, literal, object, optional, string, unknown, withDefault } from '../../../protocol/decode.ts'
+import { BUILT_IN_PROVIDER_IDS } from '../../model/provider.ts'
+import { modelEntries } from '../../model/model-catalogue.ts'
+import type { ConfigTable } from '../config-file.ts'
+import { configQueue, method, type Method } from '../method-table.ts'
+import { DEFAULT_MODEL } from '../thread-settings-source.ts'
+import type { ServerContext } from './server-context.ts'
+
+const strategy = withDefault(literal('replace', 'upsert'), 'replace' as const)
+
+export function configMethods(context: ServerContext): Record<string, Method> {
+  const write = async (
+    edits: { keyPath: string; value?: unknown; mergeStrategy: 'replace' | 'upsert' }[],
+    expectedVersion: string | undefined,
+  ) => {
+    const changes = edits.map(({ keyPath, value, mergeStrategy }) => ({
+      keyPath,
+      value: value ?? null,
+      upsert: mergeStrategy === 'upsert',
+    }))
+    const { version } = await context.configFile.write(changes, expectedVersion ?? null)
+    return { status: 'ok', version, filePath: context.configFile.path, overriddenMetadata: null }
+  }
+  return {
+    'config/read': method(object({ includeLayers: withDefault(boolean, false), cwd: optional(string) }), {
+      queue: configQueue('shared'),
+      run: async ({ includeLayers }) => {
+        const { config, layers } = await context.configFile.load()
+        return {
+          config: { model: DEFAULT_MODEL, ...config },
+          origins: originsOf(layers),
+          layers: includeLayers ? layers : null,
+        }
+      },
+    }),
+    'config/value/write': method(
+      object({ keyPath: string, value: unknown, mergeStrategy: strategy, expectedVersion: optional(string) }),
+      {
+        queue: configQueue('exclusive'),
+        run: ({ expectedVersion, ...edit }) => write([edit], expectedVersion),
+      },
+    ),
+    'config/batchWrite': method(
+      object({
+        edits: array(object({ keyPath: string, value: unknown, mergeStrategy: strategy })),
+        expectedVersion: optional(string),
+      }),
+      {
+        queue: configQueue('exclusive'),
+        run: ({ edits, expectedVersion }) => write(edits, expectedVersion),
+      },
+    ),
+    'configRequirements/read': method(unknown, {
+      queue: configQueue('shared'),
+      run: () => ({ requirements: null }),
+    }),
+    'model/list': method(object({ includeHidden: withDefault(boolean, false) }), {
+      run: async () => {
+        const { config } = await context.configFile.load()
+        const chosen = typeof config.model === 'string' ? config.model : DEFAULT_MODEL
+        return { data: modelEntries(chosen), nextCursor: null }
+      },
+    }),
+    'modelProvider/list': method(unknown, {
+      run: async () => {
+        const { config } = await context.configFile.load()
+        const ids = new Set([
+          ...BUILT_IN_PROVIDER_IDS,
+          ...Object.keys((config.model_providers as ConfigTable | undefined) ?? {}),
+        ])
+        return { data: [...ids].map((id) => ({ id })) }
+      },
+    }),
+    'collaborationMode/list': method(unknown, {
+      experimental: true,
+      run: () => ({
+        data: [
+          { name: 'Plan', mode: 'plan', model: null, reasoning_effort: 'medium', developer_instructions: null },
+          { name: 'Default', mode: 'default', model: null, reasoning_effort: null, developer_instructions: null },
+        ],
+      }),
+    }),
+    'config/mcpServer/reload': method(unknown, {
+      queue: configQueue('exclusive'),
+      run: async () => {
+        await context.mcp.reload((await context.configFile.load()).config)
+        return {}
+      },
+    }),
+    'mcpServerStatus/list': method(object({ threadId: optional(string) }), {
+      run: async ({ threadId }) => {
+        if (threadId === undefined) context.mcp.prepare('', (await context.configFile.load()).config)
+        return { data: await context.mcp.status(threadId ?? ''), nextCursor: null }
+      },
+    }),
+    'skills/list': method(unknown, { queue: configQueue('shared'), run: () => ({ data: [] }) }),
+    'hooks/list': method(unknown, { queue: configQueue('exclusive'), run: () => ({ data: [] }) }),
+    'plugin/installed': method(unknown, { run: () => ({ marketplaces: [], marketplaceLoadErrors: [] }) }),
+    'plugin/list': method(unknown, { run: () => ({ marketplaces: [], marketplaceLoadErrors: [] }) }),
+    'app/list': method(unknown, { run: () => ({ data: [], nextCursor: null }) }),
+    'permissionProfile/list': method(unknown, {
+      queue: configQueue('shared'),
+      run: () => ({
+        data: [':read-only', ':workspace', ':danger-full-access'].map((id) => ({ id, description: null })),
+        nextCursor: null,
+      }),
+    }),
+    'experimentalFeature/list': method(unknown, {
+      queue: configQueue('exclusive'),
+      run: () => ({ data: [], nextCursor: null }),
+    }),
+    'account/bedrock/checkGovCloudRequirements': method(unknown, { run: () => ({ required: false }) }),
+    'thread/readState/update': method(object({ threadId: string }), {
+      experimental: true,
+      run: () => ({ readState: { firstUnread: null, revision: 0 } }),
+    }),
+  }
+}
+
+/** Which layer each key came from: the highest that has it. */
+function originsOf(
+  layers: readonly { name: unknown; version: string; config: ConfigTable }[],
+): Record<string, unknown> {
+  const origins: Record<string, unknown> = {}
+  for (const layer of layers)
+    for (const key of leafKeys(layer.config)) origins[key] ??= { name: layer.name, version: layer.version }
+  return origins
+}
+
+function leafKeys(table: ConfigTable, prefix = ''): string[] {
+  return Object.entries(table).flatMap(([key, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+      ? leafKeys(value as ConfigTable, `${prefix}${key}.`)
+      : [prefix + key],
+  )
+}

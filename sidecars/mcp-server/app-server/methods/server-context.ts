@@ -1,0 +1,27 @@
+/** What the methods work with. */
+import type { Emit } from '../../../protocol/app-server/notifications.ts'
+import type { EngineServices } from '../../engine/services.ts'
+import type { Settings } from '../../engine/thread-settings.ts'
+import type { ThreadStore } from '../../rollout/thread-store.ts'
+import type { PendingRequests } from '../client-requests.ts'
+import type { ConfigFile, ConfigTable } from '../config-file.ts'
+import type { AppConnection } from '../connection.ts'
+import type { McpConnections } from '../mcp-connections.ts'
+import type { ThreadManager } from '../thread-manager.ts'
+
+export interface ServerContext {
+  home: string
+  version: string
+  store: ThreadStore
+  threads: ThreadManager
+  requests: PendingRequests
+  configFile: ConfigFile
+  mcp: McpConnections
+  emit: Emit
+  nowMs: () => number
+  /** Services of one thread: its provider table comes from its own configuration. */
+  servicesFor: (config: ConfigTable, originator: string) => EngineServices
+  defaultSettings: (config: ConfigTable, cwd: string) => Settings
+  subscribe: (connection: AppConnection, threadId: string) => void
+  unsubscribe: (connection: AppConnection, threadId: string) => boolean
+}

@@ -1,0 +1,304 @@
+/** Loaded threads: started, resumed, forked, unloaded. */
+import type { Thread, ThreadStatus } from '../../protocol/app-server/thread.ts'
+import { readThread } from '../rollout/read-thread.ts'
+import type { StoredThread } from '../rollout/stored-thread.ts'
+import { ThreadMissing, type ThreadStore } from '../rollout/thread-store.ts'
+import type { TurnProjection } from '../rollout/turn-projection.ts'
+import { repairHistory } from '../rollout/repair-history.ts'
+import { DEFAULT_INSTRUCTIONS } from '../engine/prompt.ts'
+import type { EngineServices } from '../engine/services.ts'
+import type { DynamicToolSpec } from '../engine/thread-runtime.ts'
+import { settingsOfRecord, withOverrides, type Settings, type SettingsOverrides } from '../engine/thread-settings.ts'
+import { ThreadSession } from '../engine/thread-session.ts'
+import type { TraceSubmission } from '../engine/submissions.ts'
+import { usageOfRecord } from '../engine/token-usage.ts'
+import { uuid7 } from '../engine/uuid7.ts'
+import { settledTurns, threadView } from './thread-view.ts'
+import { invalidRequest } from './wire-error.ts'
+
+/** A thread with no subscriber and nothing to do is let go after this long. */
+const UNLOAD_DELAY_MS = 60_000
+/** A thread that does not shut down in this time is forgotten. */
+const SHUTDOWN_LIMIT_MS = 10_000
+
+export interface LoadedThread {
+  session: ThreadSession
+  stored: StoredThread
+  ephemeral: boolean
+  unloadTimer: NodeJS.Timeout | null
+}
+
+export interface StartOptions {
+  settings: Settings
+  originator: string
+  threadSource: string | null
+  historyMode: 'legacy' | 'paginated'
+  ephemeral: boolean
+  baseInstructions: string | null
+  developerInstructions: string | null
+  compactPrompt: string | null
+  dynamicTools: DynamicToolSpec[]
+  services: EngineServices
+}
+
+export interface ThreadManagerOptions {
+  store: ThreadStore
+  version: string
+  nowMs: () => number
+  trace: TraceSubmission | null
+  hasSubscribers: (threadId: string) => boolean
+  onIdle: (thread: LoadedThread, last: 'completed' | 'interrupted' | 'failed') => void
+  announce: (method: 'thread/closed', threadId: string) => void
+}
+
+/** Owned by the server. */
+export class ThreadManager {
+  private readonly loaded = new Map<string, LoadedThread>()
+
+  constructor(private readonly options: ThreadManagerOptions) {}
+
+  get(threadId: string): LoadedThread | undefined {
+    return this.loaded.get(threadId)
+  }
+
+  /** @throws WireError "thread not found" */
+  need(threadId: string): LoadedThread {
+    const thread = this.loaded.get(threadId)
+    if (!thread) throw invalidRequest(`thread not found: ${threadId}`)
+    return thread
+  }
+
+  ids(): string[] {
+    return [...this.loaded.keys()]
+  }
+
+  all(): Iterable<LoadedThread> {
+    return this.loaded.values()
+  }
+
+  start(options: StartOptions): LoadedThread {
+    const id = uuid7(this.options.nowMs())
+    const meta = this.metaOf(id, options)
+    const log = options.ephemeral ? null : this.options.store.create(meta)
+    const stored = log?.thread ?? this.ephemeralThread(id, options)
+    return this.load(stored, options, log, [], null)
+  }
+
+  /** Loads a thread from disk, or gives the one that is loaded already. */
+  async resume(
+    threadId: string,
+    overrides: SettingsOverrides,
+    options: Omit<StartOptions, 'settings' | 'ephemeral' | 'historyMode' | 'threadSource'> & { defaults: Settings },
+  ): Promise<{ thread: LoadedThread; projection: TurnProjection | null }> {
+    const known = this.loaded.get(threadId)
+    if (known) return { thread: known, projection: null }
+    const { log, turnContext } = await this.options.store.open(threadId).catch((error: unknown) => {
+      throw error instanceof ThreadMissing ? invalidRequest(error.message) : error
+    })
+    const { projection } = await this.options.store.readAll(log.thread)
+    projection.closeOpenTurns()
+    const { history, added } = repairHistory(projection.history)
+    for (const item of added) log.append('response_item', item)
+    const stored = turnContext ? withOverrides(options.defaults, settingsOfRecord(turnContext)) : options.defaults
+    const settings = withOverrides(stored, overrides)
+    const thread = this.load(
+      log.thread,
+      {
+        ...options,
+        settings,
+        ephemeral: false,
+        historyMode: log.thread.historyMode,
+        threadSource: log.thread.threadSource,
+      },
+      log,
+      history,
+      projection,
+    )
+    return { thread, projection }
+  }
+
+  /**
+   * A new thread that begins with the turns of another up to a boundary. The other is left alone; its
+   * records are read through, not copied.
+   */
+  async fork(
+    source: StoredThread,
+    boundary: { lastTurnId?: string; beforeTurnId?: string },
+    overrides: SettingsOverrides,
+    options: Omit<StartOptions, 'settings'> & { defaults: Settings },
+  ): Promise<{ thread: LoadedThread; projection: TurnProjection }> {
+    await this.loaded.get(source.id)?.session.persist()
+    const { projection: whole } = await this.options.store.readAll(source)
+    const endOrdinal = cutOrdinal(whole, boundary)
+    const id = uuid7(this.options.nowMs())
+    const base = { thread_id: source.id, end_ordinal_exclusive: endOrdinal, end_byte_offset: 0 }
+    const probe: StoredThread = {
+      ...source,
+      id,
+      base: { threadId: source.id, endOrdinal, endOffset: 0, path: null },
+      path: '/dev/null',
+    }
+    const { projection } = await readThread(probe, () => Promise.resolve(source.path))
+    projection.closeOpenTurns()
+    const context = projection.turnContext ? settingsOfRecord(projection.turnContext) : {}
+    const settings = withOverrides(withOverrides(options.defaults, context), overrides)
+    const meta = { ...this.metaOf(id, { ...options, settings }), forked_from_id: source.id, history_base: base }
+    const log = options.ephemeral ? null : this.options.store.create(meta)
+    if (log) log.thread.preview = source.preview
+    const stored = log?.thread ?? {
+      ...this.ephemeralThread(id, { ...options, settings }),
+      forkedFromId: source.id,
+      preview: source.preview,
+    }
+    const thread = this.load(
+      stored,
+      { ...options, settings },
+      log,
+      repairHistory(projection.history).history,
+      projection,
+    )
+    // A fork can be listed and read at once.
+    await log?.flush(true)
+    return { thread, projection }
+  }
+
+  view(thread: LoadedThread, turns: Thread['turns'] = []): Thread {
+    const view = threadView(
+      thread.stored,
+      thread.session.status,
+      settledTurns(turns, thread.session.activeTurn?.id ?? null),
+      thread.ephemeral,
+    )
+    return {
+      ...view,
+      cwd: thread.session.settings.cwd,
+      model: thread.session.settings.model,
+      reasoningEffort: thread.session.settings.effort,
+    }
+  }
+
+  statusOf(threadId: string): ThreadStatus {
+    return this.loaded.get(threadId)?.session.status ?? { type: 'notLoaded' }
+  }
+
+  /** Ends a thread and lets go of it, in at most ten seconds. */
+  async unload(threadId: string): Promise<void> {
+    const thread = this.loaded.get(threadId)
+    if (!thread) return
+    this.cancelUnload(thread)
+    this.loaded.delete(threadId)
+    await Promise.race([
+      thread.session.shutdown(),
+      new Promise((resolve) => setTimeout(resolve, SHUTDOWN_LIMIT_MS).unref()),
+    ])
+  }
+
+  /** Starts the clock when nobody watches an idle thread any more. */
+  considerUnload(threadId: string): void {
+    const thread = this.loaded.get(threadId)
+    if (!thread || thread.session.activeTurn || this.options.hasSubscribers(threadId)) return
+    this.cancelUnload(thread)
+    thread.unloadTimer = setTimeout(() => {
+      if (thread.session.activeTurn || this.options.hasSubscribers(threadId)) return
+      void this.unload(threadId).then(() => this.options.announce('thread/closed', threadId))
+    }, UNLOAD_DELAY_MS)
+    thread.unloadTimer.unref()
+  }
+
+  cancelUnload(thread: LoadedThread): void {
+    if (thread.unloadTimer) clearTimeout(thread.unloadTimer)
+    thread.unloadTimer = null
+  }
+
+  async shutdown(): Promise<void> {
+    await Promise.allSettled(this.ids().map((id) => this.unload(id)))
+  }
+
+  private load(
+    stored: StoredThread,
+    options: StartOptions,
+    log: ThreadSession['log'],
+    history: readonly Record<string, unknown>[],
+    projection: TurnProjection | null,
+  ): LoadedThread {
+    const session = new ThreadSession({
+      id: stored.id,
+      services: options.services,
+      settings: options.settings,
+      log,
+      history,
+      usage: usageOfRecord(projection?.tokenUsage ?? null),
+      baseInstructions: options.baseInstructions ?? DEFAULT_INSTRUCTIONS,
+      developerInstructions: options.developerInstructions,
+      compactPrompt: options.compactPrompt,
+      dynamicTools: options.dynamicTools,
+      trace: this.options.trace,
+      onIdle: (last) => {
+        this.options.onIdle(thread, last)
+        this.considerUnload(stored.id)
+      },
+    })
+    const thread: LoadedThread = { session, stored, ephemeral: options.ephemeral, unloadTimer: null }
+    this.loaded.set(stored.id, thread)
+    return thread
+  }
+
+  private metaOf(id: string, options: Omit<StartOptions, 'services'>): Record<string, unknown> & { id: string } {
+    return {
+      id,
+      session_id: id,
+      timestamp: new Date(this.options.nowMs()).toISOString(),
+      cwd: options.settings.cwd,
+      runtime_workspace_roots: options.settings.workspaceRoots,
+      originator: options.originator,
+      cli_version: this.options.version,
+      source: 'vscode',
+      thread_source: options.threadSource,
+      model_provider: options.settings.modelProvider,
+      history_mode: options.historyMode,
+      base_instructions: { text: options.baseInstructions ?? DEFAULT_INSTRUCTIONS },
+    }
+  }
+
+  private ephemeralThread(id: string, options: Omit<StartOptions, 'services'>): StoredThread {
+    const now = this.options.nowMs()
+    return {
+      id,
+      sessionId: id,
+      path: '',
+      archived: false,
+      createdAtMs: now,
+      updatedAtMs: now,
+      preview: '',
+      name: null,
+      cwd: options.settings.cwd,
+      modelProvider: options.settings.modelProvider,
+      model: options.settings.model,
+      reasoningEffort: options.settings.effort,
+      source: 'vscode',
+      originator: options.originator,
+      threadSource: options.threadSource,
+      cliVersion: this.options.version,
+      historyMode: options.historyMode,
+      forkedFromId: null,
+      parentThreadId: null,
+      projectId: null,
+      gitInfo: null,
+      base: null,
+    }
+  }
+}
+
+/** The first ordinal that a fork leaves out. @throws WireError for a turn that is not there */
+function cutOrdinal(projection: TurnProjection, boundary: { lastTurnId?: string; beforeTurnId?: string }): number {
+  if (boundary.beforeTurnId !== undefined) {
+    const at = projection.turns.findIndex((turn) => turn.id === boundary.beforeTurnId)
+    if (at === -1) throw invalidRequest(`turn not found: ${boundary.beforeTurnId}`)
+    return projection.startOrdinal(boundary.beforeTurnId)!
+  }
+  if (boundary.lastTurnId === undefined) return projection.endOrdinal
+  const at = projection.turns.findIndex((turn) => turn.id === boundary.lastTurnId)
+  if (at === -1) throw invalidRequest(`turn not found: ${boundary.lastTurnId}`)
+  const next = projection.turns[at + 1]
+  return next ? projection.startOrdinal(next.id)! : projection.endOrdinal
+}
