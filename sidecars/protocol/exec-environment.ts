@@ -3,7 +3,6 @@ import {
   array,
   boolean,
   integer,
-  literal,
   nullable,
   object,
   optional,
