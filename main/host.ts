@@ -7,19 +7,13 @@ import type { RunHandle, RunRequest, RunSink } from './control/controlled-host.t
 import { Egress } from './egress/egress.ts'
 import { ProxyRules } from './egress/proxy-rules.ts'
 import type { Feed } from './feed/feed.ts'
-import { followSidecars, tell, type Clients } from './host/follow-sidecars.ts'
+import { followSidecars, SIDECAR_WORDS, type Clients } from './host/follow-sidecars.ts'
 import { openFoundation, type Foundation } from './host/foundation.ts'
 import { restorePast } from './host/restore-past.ts'
 import { RuleTables } from './host/rule-tables.ts'
 import { Runs } from './host/runs.ts'
 import { Shells } from './host/shells.ts'
-import {
-  execServerConfigOf,
-  execSocketPath,
-  mcpServerConfigOf,
-  networkProxyConfigOf,
-  type ConfigSources,
-} from './host/sidecar-configs.ts'
+import { createConfigs, execSocketPath, type ConfigSources } from './host/sidecar-configs.ts'
 import { createTables } from './host/tables.ts'
 import { Intents } from './intents.ts'
 import { readLoginEnvironment } from './processes/login-environment.ts'
@@ -85,7 +79,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const { instanceId, feed, notices, audit, settings, rules, programs, rulesFolder } = foundation
 
   let baseEnvironment: Record<string, string> = {}
-  let proxyStartedWith = 0
   const agentToken = randomBytes(32).toString('base64url')
   const sources: ConfigSources = {
     runDir,
@@ -102,13 +95,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     instanceId,
     log,
     configs: {
-      'exec-server': () => execServerConfigOf(sources),
-      'mcp-server': () => mcpServerConfigOf(sources),
-      'network-proxy': () => {
-        const start = proxyRules.forStart()
-        proxyStartedWith = start.revision
-        return networkProxyConfigOf(sources, start)
-      },
+      'exec-server': () => configs['exec-server'].forStart(),
+      'mcp-server': () => configs['mcp-server'].forStart(),
+      'network-proxy': () => ({ ...configs['network-proxy'].forStart(), ...proxyRules.forStart() }),
     },
     ...(options.timing && { timing: options.timing }),
   })
@@ -123,6 +112,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
     proxy: new NetworkProxyClient(links['network-proxy']),
   }
   const { exec, proxy } = clients
+  const configs = createConfigs(sources, links, clients, (name, message) => {
+    if (message === null) notices.clear(`configure-${name}`)
+    else
+      notices.raise(`configure-${name}`, {
+        level: 'warning',
+        message: `A change of settings was refused by ${SIDECAR_WORDS[name]}; restart it to apply them.`,
+        detail: message,
+      })
+  })
   const tables = createTables(foundation, proxy)
   const { sessions, processes, approvals, connections } = tables
   const proxyRules = new ProxyRules({
@@ -146,16 +144,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
     clients,
     runs,
     proxyRules,
-    sources,
+    configs,
     links,
-    proxyStartedWith: () => proxyStartedWith,
   })
   settings.onChange((now, changed) => {
     feed.setSettings(settingsView(now))
     audit.record({ kind: 'settings.changed', changed })
-    if ('agentGate' in changed) void tell({ foundation }, exec.configure(execServerConfigOf(sources)), 'exec-server')
-    if ('unknownHost' in changed)
-      void tell({ foundation }, proxy.configure(networkProxyConfigOf(sources, proxyRules.forStart())), 'network-proxy')
+    for (const config of Object.values(configs)) void config.sync()
   })
   const sampler = new Sampler({
     wanted: () => (feed.subscriberCount === 0 ? [] : processes.alive().map(({ id }) => id)),
@@ -183,7 +178,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (warning !== undefined) notices.raise('login-environment', { level: 'warning', message: warning })
     baseEnvironment = variables
     if (variables.PATH !== undefined) programs.set(variables.PATH)
-    await tell({ foundation }, exec.configure(execServerConfigOf(sources)), 'exec-server')
+    await configs['exec-server'].sync()
   }
 
   return {

@@ -61,6 +61,15 @@ describe('the journal', () => {
     expect(await texts(audit)).toEqual(['one', 'two'])
   })
 
+  it('numbers records that wait after those of earlier runs, also before it could write', async () => {
+    const first = openAudit({ now: () => nov })
+    first.record(durable('one'))
+    await first.close(1000)
+    const second = openAudit({ now: () => nov })
+    second.record(durable('two'))
+    expect((await records(second)).map((r) => r.seq)).toEqual([1, 2])
+  })
+
   it('starts a new file with a new month and never goes back to an older one (E112: order is by number, not by clock)', async () => {
     let now = nov
     const audit = openAudit({ now: () => now })

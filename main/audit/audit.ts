@@ -1,7 +1,7 @@
 import type { AuditView } from '../../preload/api.ts'
 import type { AuditEvent, AuditRecord } from './audit-event.ts'
 import { auditView } from './audit-view.ts'
-import { recordsBackwards } from './journal-reader.ts'
+import { lastSeq, recordsBackwards } from './journal-reader.ts'
 import { JournalWriter, type JournalWriterOptions } from './journal-writer.ts'
 
 export type { AuditEvent, AuditRecord } from './audit-event.ts'
@@ -29,11 +29,11 @@ export class Audit {
 
   /** Records newest first, those that still wait for the disk included. */
   async *backwards(before: number | null = null): AsyncGenerator<AuditRecord> {
-    const waiting = this.writer.waiting()
+    const base = await this.lastOnDisk()
+    const waiting = this.writer.waiting(base)
     for (const record of waiting.toReversed()) if (before === null || record.seq < before) yield record
-    const oldestWaiting = waiting[0]?.seq
-    const limit =
-      oldestWaiting === undefined ? before : before === null ? oldestWaiting : Math.min(before, oldestWaiting)
+    // What is written while this is read was told above.
+    const limit = before === null ? base + 1 : Math.min(before, base + 1)
     try {
       yield* recordsBackwards(this.options.folder, limit)
     } catch (error) {
@@ -50,6 +50,13 @@ export class Audit {
       entries.push(auditView(record))
     }
     return { entries, next: null }
+  }
+
+  /** Nothing that waits is on disk before the writer has opened it and knows its last number. */
+  private async lastOnDisk(): Promise<number> {
+    if (this.writer.lastWrittenSeq !== undefined) return this.writer.lastWrittenSeq
+    const found = await lastSeq(this.options.folder).catch(() => 0)
+    return this.writer.lastWrittenSeq ?? found
   }
 
   /** Resolves when all is written and synced, or after `deadlineMs` with false. */

@@ -63,7 +63,6 @@ export class JournalWriter {
   private queuedBytes = 0
   private lost: { count: number; fromMs: number; toMs: number } | undefined
   private file: { handle: FileHandle; name: JournalFile; size: number } | undefined
-  /** Number of the newest record on disk; unknown until the folder could be read. */
   private writtenSeq: number | undefined
   private running: Promise<void> | undefined
   private retryTimer: NodeJS.Timeout | undefined
@@ -108,9 +107,13 @@ export class JournalWriter {
     this.queuedBytes += bytes
   }
 
-  /** Records not on disk yet, oldest first, with the numbers they will get if nothing else intervenes. */
-  waiting(): AuditRecord[] {
-    const base = this.writtenSeq ?? 0
+  /** Number of the newest record on disk; undefined until the folder could be opened for writing. */
+  get lastWrittenSeq(): number | undefined {
+    return this.writtenSeq
+  }
+
+  /** Records not on disk yet, oldest first, numbered after `base`. */
+  waiting(base: number): AuditRecord[] {
     return this.queue.map(({ event, atMs }, i) => ({ ...event, atMs, seq: base + i + 1 }))
   }
 

@@ -8,6 +8,8 @@ export interface ProxyRulesOptions {
   onState(notApplied: string | null): void
 }
 
+const BEING_TOLD = 'the network proxy is being told'
+
 /**
  * Keeps the proxy's rules equal to ours. Each change is a revision that counts as in force once the proxy
  * has acknowledged it; until then, and while there is no proxy, the rules are shown as not applied.
@@ -16,6 +18,8 @@ export class ProxyRules {
   private rules: NetworkRule[] = []
   private revision = 0
   private inForce = -1
+  /** Revision that the life of the proxy that comes next, or runs, was started with. */
+  private startedWith = -1
   private isReady = false
   private pushing: Promise<void> | undefined
   private problem: string | null = 'the network proxy is not running'
@@ -30,6 +34,7 @@ export class ProxyRules {
 
   /** For the configuration of a proxy that is about to start. */
   forStart(): { rules: NetworkRule[]; revision: number } {
+    this.startedWith = this.revision
     return { rules: this.rules, revision: this.revision }
   }
 
@@ -38,13 +43,14 @@ export class ProxyRules {
     if (JSON.stringify(rules) === JSON.stringify(this.rules)) return
     this.rules = rules
     this.revision += 1
+    if (this.isReady) this.setProblem(BEING_TOLD)
     this.push()
   }
 
-  /** A life of the proxy began with the rules of `startedWith`. */
-  proxyReady(startedWith: number): void {
+  /** The proxy that was started with `forStart` is ready. */
+  proxyReady(): void {
     this.isReady = true
-    this.acknowledge(startedWith)
+    this.acknowledge(this.startedWith)
     this.push()
   }
 
@@ -99,7 +105,7 @@ export class ProxyRules {
 
   private acknowledge(revision: number): void {
     this.inForce = Math.max(this.inForce, revision)
-    this.setProblem(this.inForce >= this.revision ? null : 'the network proxy is being told')
+    this.setProblem(this.inForce >= this.revision ? null : BEING_TOLD)
     for (const waiter of this.waiters.filter((other) => other.revision <= this.inForce)) waiter.settle()
   }
 

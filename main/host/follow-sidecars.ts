@@ -10,7 +10,7 @@ import type { Foundation } from './foundation.ts'
 import { answerApprovals } from './answer-approvals.ts'
 import type { Runs } from './runs.ts'
 import type { Tables } from './tables.ts'
-import { mcpServerConfigOf, type ConfigSources } from './sidecar-configs.ts'
+import type { SidecarConfigs } from './sidecar-configs.ts'
 
 export interface Clients {
   exec: ExecServerClient
@@ -24,13 +24,11 @@ export interface FollowOptions {
   clients: Clients
   runs: Runs
   proxyRules: ProxyRules
-  sources: ConfigSources
+  configs: SidecarConfigs
   links: Record<SidecarName, SidecarLink>
-  /** Revision that the running life of the proxy was started with. */
-  proxyStartedWith(): number
 }
 
-const WORDS: Record<SidecarName, string> = {
+export const SIDECAR_WORDS: Record<SidecarName, string> = {
   'exec-server': 'the exec server',
   'mcp-server': 'the MCP server',
   'network-proxy': 'the network proxy',
@@ -50,7 +48,7 @@ export function followSidecars(options: FollowOptions): void {
       onCommand: (sessionId, processId) => runs.noteCommand(sessionId, processId),
     })
     showSidecar(link, foundation)
-    watchGenerations(link, WORDS[link.name], (generation, reason) => {
+    watchGenerations(link, SIDECAR_WORDS[link.name], (generation, reason) => {
       tables.approvals.withdrawGeneration(link.name, generation, reason)
       tables.sessions.loseGeneration(link.name, generation, reason)
     })
@@ -61,19 +59,18 @@ export function followSidecars(options: FollowOptions): void {
 }
 
 function followExecServer(options: FollowOptions): void {
-  const { clients, tables, links, sources } = options
-  const { exec, mcp } = clients
+  const { clients, tables, links, configs } = options
+  const { exec } = clients
   const link = links['exec-server']
   exec.receive({
     ...sessionNews(options, 'exec-server'),
     onProcess: (facts, generation) => tables.processes.change(facts, generation),
     onForgotten: (id) => tables.processes.forget(id),
   })
-  watchGenerations(link, WORDS['exec-server'], (generation, reason) =>
+  watchGenerations(link, SIDECAR_WORDS['exec-server'], (generation, reason) =>
     tables.processes.loseGeneration(generation, reason),
   )
-  let toldSocket: string | undefined
-  link.onReady(({ endpoints }, generation) => {
+  link.onReady((_result, generation) => {
     void exec.list().then(
       (processes) => {
         for (const facts of processes) tables.processes.change(facts, generation)
@@ -82,19 +79,18 @@ function followExecServer(options: FollowOptions): void {
         // It ended again; its next life is asked anew.
       },
     )
-    if (toldSocket !== undefined && endpoints.unix !== toldSocket)
-      void tell(options, mcp.configure(mcpServerConfigOf(sources)), 'mcp-server')
-    toldSocket = endpoints.unix
+    // Where it listens may be another place than before.
+    void configs['mcp-server'].sync()
   })
 }
 
-function followProxy({ clients, tables, links, proxyRules, proxyStartedWith }: FollowOptions): void {
+function followProxy({ clients, tables, links, proxyRules }: FollowOptions): void {
   const link = links['network-proxy']
   clients.proxy.receive((connections, generation) => {
     for (const facts of connections) tables.connections.change(facts, generation)
   })
-  link.onReady(() => proxyRules.proxyReady(proxyStartedWith()))
-  watchGenerations(link, WORDS['network-proxy'], (generation, reason) => {
+  link.onReady(() => proxyRules.proxyReady())
+  watchGenerations(link, SIDECAR_WORDS['network-proxy'], (generation, reason) => {
     proxyRules.proxyGone(reason)
     tables.leases.forgetActive()
     tables.connections.loseGeneration(generation, reason)
@@ -128,25 +124,4 @@ function showSidecar(link: SidecarLink, { feed, audit }: Foundation): void {
   }
   feed.set('sidecars', link.name, link.view())
   link.onChanged(show)
-}
-
-/** Awaits a change of configuration; one that is refused is told, one that meets a dead sidecar is not: it starts with it. */
-export async function tell(
-  { foundation }: Pick<FollowOptions, 'foundation'>,
-  change: Promise<unknown>,
-  name: SidecarName,
-): Promise<void> {
-  const id = `configure-${name}`
-  try {
-    await change
-    foundation.notices.clear(id)
-  } catch (error) {
-    const { code, message } = error as { code?: string; message: string }
-    if (code === 'unavailable' || code === 'disconnected') return
-    foundation.notices.raise(id, {
-      level: 'warning',
-      message: `${WORDS[name][0]!.toUpperCase()}${WORDS[name].slice(1)} did not take the new settings. Restart it to apply them.`,
-      detail: message,
-    })
-  }
 }

@@ -3,9 +3,12 @@ import type {
   ExecServerConfig,
   McpServerConfig,
   NetworkProxyConfig,
-  NetworkRule,
+  SidecarName,
 } from '../../sidecars/protocol/host-channel.ts'
 import type { Settings } from '../settings/settings.ts'
+import { LiveConfig } from '../sidecar-clients/live-config.ts'
+import type { SidecarLink } from '../sidecar-clients/sidecar-link.ts'
+import type { Clients } from './follow-sidecars.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** As long as a person may be away from the desk for a moment; tools give up later than that. */
@@ -46,11 +49,8 @@ export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
   }
 }
 
-/** Members that are left out have the proxy's own defaults. */
-export function networkProxyConfigOf(
-  sources: ConfigSources,
-  start: { rules: NetworkRule[]; revision: number },
-): Partial<NetworkProxyConfig> {
+/** Members that are left out have the proxy's own defaults; rules come beside it. */
+export function networkProxyConfigOf(sources: ConfigSources): Partial<NetworkProxyConfig> {
   const { proxyPort, unknownHost, allowLocalBinding } = sources.settings()
   return {
     http: { host: LOOPBACK, port: proxyPort },
@@ -58,6 +58,41 @@ export function networkProxyConfigOf(
     unknownHost,
     askTimeoutMs: ASK_TIMEOUT_MS,
     allowLocalBinding,
-    ...start,
+  }
+}
+
+/** The live configuration of each sidecar. */
+export interface SidecarConfigs {
+  'exec-server': LiveConfig<ExecServerConfig>
+  'mcp-server': LiveConfig<McpServerConfig>
+  'network-proxy': LiveConfig<Partial<NetworkProxyConfig>>
+}
+
+/** `onRefused`: a sidecar did not take a change, or null when it took the next one. */
+export function createConfigs(
+  sources: ConfigSources,
+  links: Record<SidecarName, SidecarLink>,
+  clients: Clients,
+  onRefused: (name: SidecarName, message: string | null) => void,
+): SidecarConfigs {
+  return {
+    'exec-server': new LiveConfig({
+      link: links['exec-server'],
+      make: () => execServerConfigOf(sources),
+      send: (config) => clients.exec.configure(config),
+      onRefused: (message) => onRefused('exec-server', message),
+    }),
+    'mcp-server': new LiveConfig({
+      link: links['mcp-server'],
+      make: () => mcpServerConfigOf(sources),
+      send: (config) => clients.mcp.configure(config),
+      onRefused: (message) => onRefused('mcp-server', message),
+    }),
+    'network-proxy': new LiveConfig({
+      link: links['network-proxy'],
+      make: () => networkProxyConfigOf(sources),
+      send: (config) => clients.proxy.configure(config),
+      onRefused: (message) => onRefused('network-proxy', message),
+    }),
   }
 }

@@ -20,24 +20,30 @@ const DESTRUCTIVE = new Set(
   ),
 )
 
-/** Why a rule that allows everything beginning with these words is not offered; undefined when it may be. */
-export function whyBanned(words: readonly string[]): string | undefined {
+/** Why nobody may save a rule that allows everything beginning with these words; undefined when one may. */
+export function whyLauncher(words: readonly string[]): string | undefined {
   const name = programName(words[0] ?? '')
   if (readShellWrapper(words)) return `${name} runs whatever text follows it`
   if (readCommandWrapper(words) || RUNNERS.has(name)) return `${name} starts other programs`
   if (INTERPRETERS.test(name) && (words[1] === undefined || words[1].startsWith('-')))
     return `${name} runs whatever code follows it`
-  if (TOOLBOXES.has(name) && words.length === 1) return `${name} alone covers too many different acts`
-  if (DESTRUCTIVE.has(name) || name.startsWith('mkfs.'))
-    return `${name} destroys or ends things, and a rule holds for longer lines too`
   return undefined
 }
 
-/** The same for a pattern with alternatives: one banned program is enough. */
-export function whyPatternBanned([programs = [], ...rest]: readonly string[][]): string | undefined {
+/** Why such a rule is not offered with a card, though the owner may type it. */
+export function whyNotOffered(words: readonly string[]): string | undefined {
+  const name = programName(words[0] ?? '')
+  if (TOOLBOXES.has(name) && words.length === 1) return `${name} alone covers too many different acts`
+  if (DESTRUCTIVE.has(name) || name.startsWith('mkfs.'))
+    return `${name} destroys or ends things, and a rule holds for longer lines too`
+  return whyLauncher(words)
+}
+
+/** `whyLauncher` for a pattern with alternatives: one such program is enough. */
+export function whyPatternLauncher([programs = [], ...rest]: readonly string[][]): string | undefined {
   const following = rest.map(([word = '']) => word)
   for (const program of programs) {
-    const why = whyBanned([program, ...following])
+    const why = whyLauncher([program, ...following])
     if (why !== undefined) return why
   }
   return undefined

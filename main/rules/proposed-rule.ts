@@ -1,6 +1,6 @@
 import type { Verdict } from '../../sidecars/protocol/decision.ts'
 import type { ConnectionSubject, Subject } from '../../sidecars/protocol/subject.ts'
-import { whyBanned } from './banned-prefix.ts'
+import { whyNotOffered } from './banned-prefix.ts'
 import type { JudgedStep } from './judgement.ts'
 import { commandRuleText, hostRuleText } from './rule-text.ts'
 
@@ -17,7 +17,7 @@ export function proposeCommandRules(chain: readonly JudgedStep[], verdict: Verdi
   const texts = new Set<string>()
   for (const { cause, words } of steps) {
     if (cause !== 'open' || !words) return undefined
-    if (verdict === 'allow' && whyBanned(words) !== undefined) return undefined
+    if (verdict === 'allow' && whyNotOffered(words) !== undefined) return undefined
     texts.add(
       commandRuleText(
         words.map((word) => [word]),

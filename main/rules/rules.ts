@@ -2,7 +2,7 @@ import type { Verdict } from '../../sidecars/protocol/decision.ts'
 import type { RuleId, SessionId } from '../../sidecars/protocol/ids.ts'
 import type { Subject } from '../../sidecars/protocol/subject.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
-import { whyPatternBanned } from './banned-prefix.ts'
+import { whyPatternLauncher } from './banned-prefix.ts'
 import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } from './judge-command.ts'
 import { judgeConnection, rulesForProxy, type ProxyRules } from './judge-connection.ts'
 import { judgementOf, type Judgement } from './judgement.ts'
@@ -175,7 +175,7 @@ export class Rules {
   readText(text: string): Rule {
     try {
       const rule = parseSingleRule(text)
-      const banned = rule.kind === 'command' && rule.effect === 'allow' ? whyPatternBanned(rule.pattern) : undefined
+      const banned = rule.kind === 'command' && rule.effect === 'allow' ? whyPatternLauncher(rule.pattern) : undefined
       if (banned !== undefined)
         throw new Error(`${banned}; name what may be run, or write the rule into a file by hand`)
       return this.unsavedRule(rule.text)
