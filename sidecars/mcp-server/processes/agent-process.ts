@@ -1,3 +1,4 @@
+import { ExecSessionLost } from '../../exec-server/client/index.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { ExecPort, StartedProcess } from './exec-port.ts'
@@ -161,7 +162,12 @@ export class AgentProcess {
     this.isOutputOpen = false
     if (this.isSettled) return
     this.status = 'lost'
-    this.reason = error instanceof Error ? error.message : String(error)
+    this.reason =
+      error instanceof ExecSessionLost
+        ? 'the exec server ended, and the process with it'
+        : error instanceof Error
+          ? error.message
+          : String(error)
     this.settle()
   }
 

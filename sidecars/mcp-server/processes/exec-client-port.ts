@@ -1,5 +1,6 @@
 import { ExecSessionLost, spawnErrorKindOf, type ExecClient } from '../../exec-server/client/index.ts'
 import { object, optional, string, type Infer } from '../../protocol/decode.ts'
+import type { ErrorCode } from '../../protocol/errors.ts'
 import type { EnvironmentPolicy } from '../../protocol/exec-process.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { CommandStart, ExecPort, StartedProcess } from './exec-port.ts'
@@ -15,6 +16,7 @@ const ENVIRONMENT: EnvironmentPolicy = {
   set: {},
   includeOnly: [],
 }
+const UNREACHABLE: ReadonlySet<ErrorCode> = new Set(['disconnected', 'timedOut'])
 const CHECK_LIMIT_MS = 2_000
 /** What the exec server says beside an error; the words of a denial are for the agent. */
 const detail = object({ kind: optional(string), reason: optional(string) })
@@ -45,16 +47,16 @@ export class ExecClientPort implements ExecPort {
 
 /** One kind of error for all that can happen, worded for the agent. */
 function startFailure(error: unknown, program: string): RpcError {
+  if (error instanceof ExecSessionLost)
+    return new RpcError(
+      'unavailable',
+      'the exec server ended meanwhile; it is restarted by itself, try again in a moment',
+    )
   const message = error instanceof Error ? error.message : String(error)
-  if (!(error instanceof RpcError) || error.code === 'disconnected' || error.code === 'timedOut') {
-    const isDown = error instanceof RpcError || error instanceof ExecSessionLost || isSystemError(error)
-    return isDown
-      ? new RpcError(
-          'unavailable',
-          `the exec server cannot be reached (${message}); it is restarted by itself, try again in a moment`,
-        )
-      : new RpcError('internal', message)
-  }
+  const isOurs = error instanceof RpcError
+  if (isOurs ? UNREACHABLE.has(error.code) : isSystemError(error))
+    return new RpcError('unavailable', `the exec server cannot be reached (${message}); try again in a moment`)
+  if (!isOurs) return new RpcError('internal', message)
   const { kind, reason } = detailOf(error)
   if (error.code === 'denied' || kind === 'denied') return new RpcError('denied', reason ?? message)
   switch (spawnErrorKindOf(error)) {

@@ -79,7 +79,7 @@ function headline(process: AgentProcess): string {
     case 'failed':
       return `Could not be started: ${reason ?? 'no reason given'}\nNothing was run.`
     case 'lost':
-      return `The process was lost: ${reason ?? 'the exec server stopped'}. Gatehouse restarts it by itself; try again in a moment.`
+      return `The process was lost: ${reason ?? 'the exec server ended'}. The exec server is restarted by itself; try again in a moment.`
   }
 }
 
