@@ -1,4 +1,4 @@
-import './style-nonce.ts'
+import './content-policy.ts'
 import { createRoot } from 'react-dom/client'
 import { go, place, SECTIONS } from './components/places.ts'
 import { connectHost } from './feed/connect-host.ts'

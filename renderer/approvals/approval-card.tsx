@@ -86,7 +86,7 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
           {askingWords(request.subject)}
         </p>
         <span className="meta">
-          {request.waiting > 1 && `${request.waiting} alike, `}
+          {request.waiting > 1 && request.subject.kind !== 'connection' && `${request.waiting} alike, `}
           {pending ? 'waiting ' : 'waited '}
           <Elapsed sinceMs={request.askedAtMs} untilMs={pending ? null : (request.decision?.decidedAtMs ?? null)} />
         </span>
@@ -148,7 +148,10 @@ function Why({ request }: { request: ApprovalView }): ReactNode {
 /** Kept here so that the list and the card scroll and focus alike. */
 export function focusCard(requestId: string): boolean {
   const card = document.getElementById(cardElementId(requestId))
-  card?.focus({ preventScroll: true })
-  card?.scrollIntoView({ block: 'nearest' })
-  return card !== null
+  if (!card) return false
+  card.focus({ preventScroll: true })
+  // A card that does not fit is shown from its start: one reads what is asked before the answer.
+  const fits = card.offsetHeight <= (card.closest('.page-body')?.clientHeight ?? 0)
+  card.scrollIntoView({ block: fits ? 'nearest' : 'start' })
+  return true
 }

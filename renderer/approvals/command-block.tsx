@@ -34,29 +34,36 @@ export function CommandBlock({ argv }: { argv: readonly string[] }): ReactNode {
       <div
         ref={scroller}
         className={`command-text ${isScript ? 'numbered' : ''}`}
-        role="region"
+        role="group"
         aria-label={isScript ? `Command, ${countOf(shown.lines.length, 'line')}` : 'Command'}
         tabIndex={0}
-        style={{ maxHeight: `${LINES_BEFORE_SCROLLING * 18 + 18}px` }}
+        style={{ maxHeight: `min(${LINES_BEFORE_SCROLLING * 18 + 18}px, 55vh)` }}
       >
         {shown.lines.map((line) => (
           <CommandLine key={line.start} shown={shown} line={line} />
         ))}
       </div>
       <div className="command-foot">
-        {hidden && <p className="hidden-lines">{hidden}</p>}
-        {shown.marks.length > 0 && (
-          <p className="hidden-count">
-            {countOf(shown.marks.length, 'character')} here would be invisible or misread. Each is drawn as a box.
-          </p>
-        )}
-        <span className="spacer" />
-        <CopyButton text={shown.text} name="Copy the command" />
-        {shown.through && (
-          <CopyButton text={quoteCommandLine(argv)} label="Copy with shell" name="Copy the command with its shell" />
-        )}
+        <div className="command-remarks">
+          {hidden && <p className="hidden-lines">{hidden}</p>}
+          {shown.marks.length > 0 && (
+            <p className="hidden-count">
+              {countOf(shown.marks.length, 'character')} here would be invisible or misread. Each is drawn as a box.
+            </p>
+          )}
+          <CommandNotes notes={shown.notes} />
+        </div>
+        <div className="copy-buttons">
+          <CopyButton text={shown.text} name="Copy the command" />
+          {shown.through && (
+            <CopyButton
+              text={quoteCommandLine(argv)}
+              label="Copy with shell"
+              name="Copy with shell, the whole command"
+            />
+          )}
+        </div>
       </div>
-      <CommandNotes notes={shown.notes} />
     </div>
   )
 }
@@ -132,9 +139,8 @@ function hiddenLinesWords(element: HTMLElement, lineCount: number): string | nul
   const lines = [...element.children] as HTMLElement[]
   const top = element.scrollTop
   const bottom = top + element.clientHeight
-  const topOf = (line: HTMLElement): number => line.offsetTop - element.offsetTop
-  const above = lines.filter((line) => topOf(line) + line.offsetHeight <= top).length
-  const below = lines.filter((line) => topOf(line) >= bottom).length
+  const above = lines.filter((line) => line.offsetTop + line.offsetHeight <= top).length
+  const below = lines.filter((line) => line.offsetTop >= bottom).length
   const total = formatCount(lineCount)
   const parts = [
     above > 0 && rangeWords(1, above),

@@ -41,13 +41,19 @@ function JsonBlock({ value, label }: { value: unknown; label: string }): ReactNo
   const marks = findHiddenCharacters(text, { allowLineBreaksAndTabs: true })
   return (
     <div className="command-block">
-      <div className="command-text" role="region" aria-label={label} tabIndex={0} style={{ maxHeight: '738px' }}>
+      <div
+        className="command-text"
+        role="group"
+        aria-label={label}
+        tabIndex={0}
+        style={{ maxHeight: 'min(738px, 55vh)' }}
+      >
         <div className="command-line" dir="ltr">
           {drawSlice(text, marks, 0, text.length)}
         </div>
       </div>
       <div className="command-foot">
-        <span className="spacer" />
+        <div className="command-remarks" />
         <CopyButton text={text} name={`Copy: ${label}`} />
       </div>
     </div>

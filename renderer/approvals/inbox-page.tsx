@@ -60,9 +60,15 @@ function Inbox({ goToId }: { goToId: string | null }): ReactNode {
       maxPx={440}
       folded={isEmpty}
       pane={
-        <div className="section-list" data-region="list" tabIndex={-1} role="region" aria-label="Queue of requests">
-          <RequestQueue groups={order.groups} />
-        </div>
+        <>
+          <div className="section-list-head">
+            <h2>Queue</h2>
+            <span className="meta">oldest first</span>
+          </div>
+          <div className="section-list" data-region="list" tabIndex={-1} role="region" aria-label="Queue of requests">
+            <RequestQueue groups={order.groups} />
+          </div>
+        </>
       }
     >
       {content}

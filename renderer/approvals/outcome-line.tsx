@@ -24,7 +24,8 @@ export function outcomeWords(request: ApprovalView, ruleName: string | null): Ou
   const { decision } = request
   if (decision) {
     const allowed = decision.verdict === 'allow'
-    const scope = decision.scope === 'once' && !allowed ? '' : ` ${SCOPE_WORDS[decision.scope]}`
+    const isOwn = decision.actor.kind === 'person'
+    const scope = isOwn && (allowed || decision.scope !== 'once') ? ` ${SCOPE_WORDS[decision.scope]}` : ''
     return {
       tone: allowed ? 'allow' : 'deny',
       icon: allowed ? 'check' : 'blocked',

@@ -44,6 +44,10 @@ test('keywords, comments and heredocs are their own kind', () => {
   )
 })
 
+test('E80 what only looks like a blank is part of the word', () => {
+  expect(read('\ufeffgit status\u2028rm\u00a0x\r')).toBe('program:\ufeffgit argument:status\u2028rm\u00a0x\r')
+})
+
 test('a hash inside a word is no comment', () => {
   expect(read('echo a#b #c')).toBe('program:echo argument:a#b comment:#c')
 })

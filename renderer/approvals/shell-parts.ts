@@ -43,8 +43,10 @@ const OPERATOR = /^(?:&&|\|\||;;&|;;|;&|\|&|[;&|()\n])/
 const REDIRECTION = /^(?:\d*(?:<<<|<<-|<<|<>|<&|>>|>&|>\||[<>])|&>>|&>)/
 const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=/
 const BLANK = /^(?:[ \t]|\\\n)+/
+/** Blanks of the shell, not of JavaScript: a no-break space or a byte order mark is part of a word. */
+const WORD_END = /[ \t\n;&|()]/
 /** Runs without any special character, so that long text is not read letter by letter. */
-const PLAIN_IN_WORD = /[^\s;&|()<>\\'"`$]+/y
+const PLAIN_IN_WORD = /[^ \t\n;&|()<>\\'"`$]+/y
 const PLAIN_IN_QUOTES = /[^"\\`$]+/y
 
 /** Reads the whole text; unfinished quotes and substitutions run to its end. */
@@ -127,7 +129,7 @@ class ShellReader {
   }
 
   private atWordStart(): boolean {
-    return this.at === 0 || /[\s;&|()]/.test(this.text[this.at - 1] ?? '')
+    return this.at === 0 || WORD_END.test(this.text[this.at - 1] ?? '')
   }
 
   private lengthToLineEnd(): number {
@@ -136,7 +138,7 @@ class ShellReader {
   }
 
   private keywordAt(): string | null {
-    const match = /^[^\s;&|()<>"'\\$`]+/.exec(this.text.slice(this.at, this.at + 16))
+    const match = /^[^ \t\n;&|()<>"'\\$`]+/.exec(this.text.slice(this.at, this.at + 16))
     return match && KEYWORDS.has(match[0]) ? match[0] : null
   }
 
@@ -169,7 +171,7 @@ class ShellReader {
     const start = this.at
     while (this.at < this.text.length) {
       const character = this.text[this.at] ?? ''
-      if (/[\s;&|()]/.test(character) || character === closer) break
+      if (WORD_END.test(character) || character === closer) break
       if ((character === '<' || character === '>') && this.text[this.at + 1] !== '(') break
       if (character === '\\') this.push(kind, Math.min(2, this.text.length - this.at))
       else if (character === "'") this.push(kind, this.quotedLength("'", this.at + 1))

@@ -32,7 +32,7 @@ test('times are relative up to a day, then absolute', () => {
     '3 h ago',
     'now',
   ])
-  expect(formatAgo(now - 90_000_000, now)).toBe('2026-03-13 11:00:00')
+  expect(formatAgo(now - 90_000_000, now)).toBe('2026-03-13')
 })
 
 test('counts agree with their noun', () => {

@@ -55,7 +55,7 @@ export function formatAgo(atMs: number, nowMs: number): string {
   if (ago < MINUTE_MS) return `${Math.floor(ago / SECOND_MS)} s ago`
   if (ago < HOUR_MS) return `${Math.floor(ago / MINUTE_MS)} min ago`
   if (ago < DAY_MS) return `${Math.floor(ago / HOUR_MS)} h ago`
-  return formatMoment(atMs)
+  return formatMoment(atMs).slice(0, 10)
 }
 
 /** `2026-03-14 09:30:00`, local time. */

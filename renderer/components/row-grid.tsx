@@ -17,6 +17,8 @@ export interface GridColumn<Row> {
   /** A CSS grid track, e.g. `88px` or `minmax(120px, 2fr)`. */
   track: string
   alignEnd?: boolean
+  /** The title is only for screen readers. */
+  hideTitle?: boolean
   /** Set when the owner can order by this column. */
   sortable?: boolean
   cell: (row: Row, isCurrent: boolean) => ReactNode
@@ -171,7 +173,7 @@ function GridHead<Row>(props: {
           {isSorted && <Icon name="down" />}
         </button>
       ) : (
-        column.title
+        <span className={column.hideTitle ? 'visually-hidden' : undefined}>{column.title}</span>
       )}
     </div>
   )

@@ -32,12 +32,12 @@ export function StaleBanner({ name, what }: { name: SidecarName; what: string })
   const invoke = useInvoke()
   const [failure, setFailure] = useState<string | null>(null)
   if (!sidecar) return null
-  const since = lastReadyAtMs === undefined ? 'not yet known' : `as of ${formatClock(lastReadyAtMs)}`
   return (
     <div className="stale-banner" role="status">
       <Icon name="warning" />
       <p>
-        The {SIDECAR_TITLES[name]} {STATE_WORDS[sidecar.state]}. {what} shown here: {since}.
+        The {SIDECAR_TITLES[name]} {STATE_WORDS[sidecar.state]}. The {what} shown{' '}
+        {lastReadyAtMs === undefined ? 'may be out of date' : `are as of ${formatClock(lastReadyAtMs)}`}.
         {sidecar.lastError && <span className="dim"> {sidecar.lastError}</span>}
         {failure && <span> {failure}</span>}
       </p>

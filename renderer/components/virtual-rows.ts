@@ -56,7 +56,7 @@ export function useVirtualRows(
   count: number,
   rowPx: number,
   headPx = 0,
-): VirtualRange {
+): VirtualRange & { viewPx: number } {
   const [view, setView] = useState({ scrollPx: 0, viewPx: ASSUMED_HEIGHT_PX })
 
   useLayoutEffect(() => {
@@ -79,5 +79,5 @@ export function useVirtualRows(
     }
   }, [headPx, scroller])
 
-  return virtualRange({ count, rowPx, ...view })
+  return { ...virtualRange({ count, rowPx, ...view }), viewPx: view.viewPx }
 }

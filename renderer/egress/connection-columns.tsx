@@ -1,4 +1,5 @@
 /** The columns of the Network table. */
+import type { ReactNode } from 'react'
 import type { ConnectionView } from '../../preload/api.ts'
 import { protocolWords } from '../approvals/subject-words.ts'
 import { Button } from '../components/button.tsx'
@@ -15,12 +16,20 @@ export interface ConnectionColumnsOptions {
   onAllow: (row: ConnectionView) => void
   /** Allowed from here since; the block in the row is history. */
   isAllowedNow: (row: ConnectionView) => boolean
+  /** Where the deciding rule stands, e.g. `default.rules:9`. */
+  ruleName: (row: ConnectionView) => string | null
+  /** Leaves out what the inspector beside the table shows. */
+  narrow: boolean
 }
+
+const IN_INSPECTOR = new Set(['session', 'rule', 'bytes', 'act'])
 
 export function connectionColumns({
   current,
   onAllow,
   isAllowedNow,
+  ruleName,
+  narrow,
 }: ConnectionColumnsOptions): GridColumn<ConnectionView>[] {
   const act = (row: ConnectionView, isCurrent: boolean) => {
     if (verdictOf(row) !== 'blocked' || row.sessionId === null) return null
@@ -69,8 +78,7 @@ export function connectionColumns({
       id: 'rule',
       title: 'Rule',
       track: 'minmax(80px, 1fr)',
-      cell: (row) =>
-        row.ruleText ? <VisibleText code text={row.ruleText} /> : <span className="dim">{row.reason ?? ''}</span>,
+      cell: (row) => <RuleCell row={row} name={ruleName(row)} />,
     },
     {
       id: 'bytes',
@@ -88,7 +96,16 @@ export function connectionColumns({
       sortable: true,
       cell: (row) => (row.closedAtMs === undefined ? 'open' : formatSpan(row.closedAtMs - row.openedAtMs)),
     },
-    { id: 'act', title: '', track: '148px', alignEnd: true, cell: act },
+    { id: 'act', title: 'What to do', hideTitle: true, track: '148px', alignEnd: true, cell: act },
   ]
-  return columns.map((column) => ({ ...column, cell: (row, isCurrent) => column.cell(current(row), isCurrent) }))
+  return columns
+    .filter((column) => !narrow || !IN_INSPECTOR.has(column.id))
+    .map((column) => ({ ...column, cell: (row, isCurrent) => column.cell(current(row), isCurrent) }))
+}
+
+/** The rule's place is short and can be found again; without one its text, without a rule the reason. */
+function RuleCell({ row, name }: { row: ConnectionView; name: string | null }): ReactNode {
+  if (name) return <span title={row.ruleText ?? undefined}>{name}</span>
+  if (row.ruleText) return <VisibleText code text={row.ruleText} />
+  return <span className="dim">{row.reason?.replaceAll('_', ' ')}</span>
 }

@@ -1,6 +1,7 @@
 /** Network: the last hour, its hosts, every connection, and what to do about each. */
 import { useCallback, useMemo, useState, type ReactNode } from 'react'
 import type { ConnectionView } from '../../preload/api.ts'
+import { selectRuleName } from '../approvals/outcome-line.tsx'
 import { useActions } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import { FilterChip, ToggleChip } from '../components/chip.tsx'
@@ -13,7 +14,7 @@ import { SearchField } from '../components/search-field.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
 import { StaleBanner, useDownSidecar } from '../components/stale-banner.tsx'
 import { EmptyState } from '../components/states.tsx'
-import { useFeed } from '../feed/feed-context.tsx'
+import { useFeed, useHostLink } from '../feed/feed-context.tsx'
 import { connectionColumns } from './connection-columns.tsx'
 import { ConnectionInspector } from './connection-inspector.tsx'
 import { HostRanking } from './host-ranking.tsx'
@@ -83,14 +84,17 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
     },
     [decide],
   )
+  const { store } = useHostLink()
   const columns = useMemo(
     () =>
       connectionColumns({
         current: (row) => table.rows.get(row.id) ?? row,
         onAllow,
         isAllowedNow: (row) => allowedNow.has(allowanceKey(row)),
+        ruleName: (row) => selectRuleName(store.getState(), row.ruleId),
+        narrow: chosen !== undefined,
       }),
-    [allowedNow, onAllow, table],
+    [allowedNow, chosen, onAllow, store, table],
   )
 
   const [currentId, setCurrentId] = useState<string | null>(null)
@@ -117,7 +121,7 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
 
   return (
     <>
-      <StaleBanner name="network-proxy" what="The connections" />
+      <StaleBanner name="network-proxy" what="connections" />
       <div className={`page-column ${isStale ? 'is-stale' : ''}`}>
         <PageHead title="Network" meta={countOf(filtered.length, 'connection')}>
           <SearchField label="Search connections" value={query} onChange={setQuery} />
@@ -192,7 +196,7 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
                   onEscape={() => select(null)}
                   sort={sort}
                   onSort={(column) => setSort({ column, descending: sort.column === column ? !sort.descending : true })}
-                  minWidthPx={1_060}
+                  minWidthPx={chosen ? 600 : 1_060}
                   onPointerOver={setPointerOver}
                   onScrolledToTop={setAtTop}
                 />

@@ -29,7 +29,15 @@ export function OutputLogView({ process }: { process: ProcessView }): ReactNode 
   const [failure, setFailure] = useState<string | null>(null)
   const [follows, setFollows] = useState(true)
   const range = useVirtualRows(scroller, log.rowCount, ROW_PX)
-  const find = useLogSearch(log)
+  const showResult = (row: number): void => {
+    setFollows(false)
+    const element = scroller.current
+    if (!element) return
+    const geometry = { count: log.rowCount, rowPx: ROW_PX, scrollPx: element.scrollTop, viewPx: element.clientHeight }
+    const scrollPx = scrollToShow(row, geometry)
+    if (scrollPx !== null) element.scrollTop = scrollPx
+  }
+  const find = useLogSearch(log, range.start, showResult)
 
   useEffect(() => {
     void log.extend(nextSeq - 1, redraw).then((outcome) => {
@@ -45,13 +53,6 @@ export function OutputLogView({ process }: { process: ProcessView }): ReactNode 
     })
   }, [log, range.start, range.end, redraw])
 
-  const scrollTo = (row: number): void => {
-    const element = scroller.current
-    if (!element) return
-    const geometry = { count: log.rowCount, rowPx: ROW_PX, scrollPx: element.scrollTop, viewPx: element.clientHeight }
-    const scrollPx = scrollToShow(row, geometry)
-    if (scrollPx !== null) element.scrollTop = scrollPx
-  }
   const toEnd = (): void => {
     setFollows(true)
     const element = scroller.current
@@ -59,8 +60,8 @@ export function OutputLogView({ process }: { process: ProcessView }): ReactNode 
   }
   useEffect(() => {
     const element = scroller.current
-    if (follows && element) element.scrollTop = range.totalPx
-  }, [follows, range.totalPx])
+    if (follows && element) element.scrollTop = range.totalPx - range.viewPx
+  }, [follows, range.totalPx, range.viewPx])
 
   const onScroll = (): void => {
     const element = scroller.current
@@ -73,10 +74,8 @@ export function OutputLogView({ process }: { process: ProcessView }): ReactNode 
     event.currentTarget.scrollTop += step * ROW_PX
   }
   const goToResult = (direction: 'next' | 'previous'): void => {
-    const row = find.step(direction, range.start)
-    if (row === null) return
-    setFollows(false)
-    scrollTo(row)
+    const row = find.step(direction)
+    if (row !== null) showResult(row)
   }
   useActions([
     { id: 'search', title: 'Search in all output', chord: 'Mod+F', run: find.open },
@@ -187,20 +186,38 @@ interface LogSearch {
   results: { index: number; count: number } | null
   progress: string | null
   currentRow: number | null
-  /** The next row with a result, from the current one or from `fromRow`; null when there is none. */
-  step: (direction: 'next' | 'previous', fromRow: number) => number | null
+  /** The row of the next result, around the end; null when there is none. */
+  step: (direction: 'next' | 'previous') => number | null
 }
 
-function useLogSearch(log: OutputLog): LogSearch {
+/** `onFirst` gets the first result at or after `viewRow` as soon as it is found. */
+function useLogSearch(log: OutputLog, viewRow: number, onFirst: (row: number) => void): LogSearch {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
   const [state, setState] = useState<SearchProgress | null>(null)
   const [at, setAt] = useState(-1)
 
+  const latest = useRef({ viewRow, onFirst })
+  useEffect(() => {
+    latest.current = { viewRow, onFirst }
+  })
+
   useEffect(() => {
     if (text === '') return
     const abort = new AbortController()
-    const timer = setTimeout(() => void log.search(text, abort.signal, setState), SEARCH_DELAY_MS)
+    const { viewRow: fromRow } = latest.current
+    let isShown = false
+    const onProgress = (progress: SearchProgress): void => {
+      setState(progress)
+      // The first result from the view on; at the end of the search the first one of all.
+      const inView = progress.rows.findIndex((row) => row >= fromRow)
+      const first = inView >= 0 || !progress.done ? inView : progress.rows.length > 0 ? 0 : -1
+      if (isShown || first < 0) return
+      isShown = true
+      setAt(first)
+      latest.current.onFirst(progress.rows[first] ?? 0)
+    }
+    const timer = setTimeout(() => void log.search(text, abort.signal, onProgress), SEARCH_DELAY_MS)
     return () => {
       clearTimeout(timer)
       abort.abort()
@@ -229,14 +246,9 @@ function useLogSearch(log: OutputLog): LogSearch {
     progress:
       state && !state.done ? `${formatCount(rows.length)} so far, ${formatCount(state.searched)} rows searched` : null,
     currentRow: rows[at] ?? null,
-    step(direction, fromRow) {
+    step(direction) {
       if (rows.length === 0) return null
-      const firstFromView = Math.max(
-        0,
-        rows.findIndex((row) => row >= fromRow),
-      )
-      const from = at < 0 ? (direction === 'next' ? firstFromView - 1 : firstFromView) : at
-      const next = (from + (direction === 'next' ? 1 : -1) + rows.length) % rows.length
+      const next = (at + (direction === 'next' ? 1 : -1) + rows.length) % rows.length
       setAt(next)
       return rows[next] ?? null
     },

@@ -68,10 +68,15 @@ export function ProcessDetail({ process }: { process: ProcessView }): ReactNode 
           panelId="process-output-panel"
         />
         <span className="spacer" />
-        <Button tone="quiet" icon="save" aria-label="Save the output as it is" onClick={() => save('raw')}>
+        <Button tone="quiet" icon="save" aria-label="Save raw: the output as it is" onClick={() => save('raw')}>
           Save raw
         </Button>
-        <Button tone="quiet" icon="save" aria-label="Save the output as text" onClick={() => save('text')}>
+        <Button
+          tone="quiet"
+          icon="save"
+          aria-label="Save text: the output without colours"
+          onClick={() => save('text')}
+        >
           Save text
         </Button>
       </div>

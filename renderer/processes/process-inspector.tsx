@@ -54,12 +54,12 @@ export function ProcessInspector({ process }: { process: ProcessView }): ReactNo
       </dl>
       {request && (
         <section>
-          <h3>Decision</h3>
+          <h2>Decision</h2>
           <OutcomeLine request={request} />
         </section>
       )}
       <section>
-        <h3>Connections {connections.length > 0 && formatCount(connections.length)}</h3>
+        <h2>Connections {connections.length > 0 && formatCount(connections.length)}</h2>
         {connections.length === 0 ? (
           <p className="dim">None.</p>
         ) : (

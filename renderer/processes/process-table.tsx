@@ -16,7 +16,7 @@ import { ProcessState } from './process-state.tsx'
 import { filterProcesses, selectProcesses, type ProcessSort } from './selectors.ts'
 
 const COLUMNS: readonly GridColumn<ProcessView>[] = [
-  { id: 'state', title: 'State', track: '132px', cell: (process) => <ProcessState process={process} /> },
+  { id: 'state', title: 'State', track: '168px', cell: (process) => <ProcessState process={process} /> },
   {
     id: 'command',
     title: 'Command',

@@ -13,7 +13,7 @@ export function ProcessesPage({ id, narrowing }: { id: string | null; narrowing:
   const isStale = useDownSidecar('exec-server') !== null
   return (
     <>
-      <StaleBanner name="exec-server" what="The processes" />
+      <StaleBanner name="exec-server" what="processes" />
       <div className={`page-column ${isStale ? 'is-stale' : ''}`}>
         {id === null ? (
           <ProcessTable narrowing={narrowing} />

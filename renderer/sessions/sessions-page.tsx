@@ -17,7 +17,7 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
   const isStale = useDownSidecar('mcp-server') !== null
   return (
     <>
-      <StaleBanner name="mcp-server" what="The sessions" />
+      <StaleBanner name="mcp-server" what="sessions" />
       <div className={`sessions-page ${session ? 'has-detail' : ''} ${isStale ? 'is-stale' : ''}`}>
         <SplitPane
           name="sessions"

@@ -72,6 +72,7 @@ function Page({ here }: { here: Place }): ReactNode {
   if (phase === 'failed' && !everLive)
     return (
       <div className="page-body">
+        <h1>Gatehouse</h1>
         <ErrorNote
           message="The host of this window does not answer. Nothing is lost: running work goes on, and nothing is allowed."
           detail={failure}

@@ -8,11 +8,12 @@ test('letters must occur in order', () => {
   expect(rank('gps', 'git push')).not.toBeNull()
 })
 
-test('a whole word beats scattered letters', () => {
-  expect(best('rules', ['Really unusual lines exist sometimes', 'Open Rules'])).toEqual([
-    'Open Rules',
-    'Really unusual lines exist sometimes',
-  ])
+test('letters strewn over a sentence are no match', () => {
+  expect(best('git', ['Go to the previous request', 'git push'])).toEqual(['git push'])
+})
+
+test('initials are a match, a whole word a better one', () => {
+  expect(best('rul', ['Read unusual lines', 'Open Rules'])).toEqual(['Open Rules', 'Read unusual lines'])
 })
 
 test('the start of a word beats its middle', () => {

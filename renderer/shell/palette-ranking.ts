@@ -1,5 +1,8 @@
 /** How well a text answers what was typed into the palette. */
 
+/** Letters strewn over a sentence are a coincidence, not an answer. */
+const LEAST_PER_LETTER = 4
+
 /**
  * Higher is better; null when the typed letters do not all occur in order. A run of letters, the start
  * of a word and the start of the text count more than scattered hits.
@@ -24,7 +27,7 @@ export function rank(query: string, text: string): number | null {
     score += next === at + 1 ? 8 : isWordStart(lower, next) ? 6 : 1
     at = next
   }
-  return score - Math.min(text.length, 100) / 10
+  return score / wanted.length < LEAST_PER_LETTER ? null : score - Math.min(text.length, 100) / 10
 }
 
 function isWordStart(text: string, index: number): boolean {

@@ -23,14 +23,9 @@ export function Rail(): ReactNode {
   const [open, setOpen] = useState(false)
   return (
     <nav className={`rail ${open ? 'open' : ''}`} data-region="rail" aria-label="Sections">
-      <button
-        type="button"
-        className="rail-menu"
-        aria-expanded={open}
-        aria-label={`Sections, now ${SECTION_NAMES[section]}`}
-        onClick={() => setOpen(!open)}
-      >
+      <button type="button" className="rail-menu" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name="menu" />
+        <span className="visually-hidden">Sections, now</span>
         {SECTION_NAMES[section]}
         {pendingCount > 0 && <span className="badge">{pendingCount}</span>}
       </button>
@@ -41,20 +36,19 @@ export function Rail(): ReactNode {
               href={placeHref(place(name))}
               className="rail-link"
               aria-current={name === section ? 'page' : undefined}
-              aria-label={SECTION_NAMES[name]}
               aria-describedby={name === 'inbox' && pendingCount > 0 ? 'inbox-badge' : undefined}
               title={`${SECTION_NAMES[name]}  ${writeChord(`Mod+${index + 1}`)}`}
               onClick={() => setOpen(false)}
             >
               <Icon name={ICONS[name]} />
               <span className="rail-name">{SECTION_NAMES[name]}</span>
-              {name === 'inbox' && pendingCount > 0 && (
-                <span className="badge" id="inbox-badge">
-                  {pendingCount > 99 ? '99+' : pendingCount}
-                  <span className="visually-hidden"> waiting for you</span>
-                </span>
-              )}
             </a>
+            {name === 'inbox' && pendingCount > 0 && (
+              <span className="badge" id="inbox-badge">
+                {pendingCount > 99 ? '99+' : pendingCount}
+                <span className="visually-hidden"> waiting for you</span>
+              </span>
+            )}
           </li>
         ))}
       </ul>

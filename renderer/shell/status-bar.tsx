@@ -60,9 +60,8 @@ function SidecarDot({ sidecar, onOpen }: { sidecar: SidecarView; onOpen: () => v
     >
       {SIDECAR_SHORT[name]}
       {state === 'ready' ? <span className="dot" /> : <Icon name={state === 'starting' ? 'clock' : 'warning'} />}
-      {state !== 'ready' && (
-        <span className="sidecar-state">{state === 'backoff' ? 'down' : SIDECAR_STATE_WORDS[state]}</span>
-      )}
+      {/* Drawn by the style sheet: the button's name already has the whole state. */}
+      {state !== 'ready' && <span className="sidecar-state" data-word={state === 'backoff' ? 'down' : state} />}
       {sidecar.warnings.length > 0 && state === 'ready' && <Icon name="warning" />}
     </button>
   )
