@@ -30,7 +30,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   const folder = join(await mkdtemp(join(tmpdir(), 'gatehouse-approvals-')), 'rules')
-  rules = new Rules({ folder, context: { grammar, isFileOf: () => false } })
+  rules = new Rules({ folder, context: { grammar, isFileOf: () => false, isTrustedSearchPath: () => false } })
   await rules.start()
   rows = new Map()
   journal = []

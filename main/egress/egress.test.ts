@@ -211,7 +211,7 @@ describe('Egress', () => {
   beforeEach(async () => {
     folder = join(await mkdtemp(join(tmpdir(), 'gatehouse-egress-')), 'rules')
     sent = []
-    rules = new Rules({ folder, context: { grammar: null, isFileOf: () => false } })
+    rules = new Rules({ folder, context: { grammar: null, isFileOf: () => false, isTrustedSearchPath: () => false } })
     const proxyRules = new ProxyRules({
       setRules: async (revision, list) => {
         sent.push(list)

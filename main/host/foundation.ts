@@ -75,7 +75,11 @@ export async function openFoundation({ dataDir, version, log }: FoundationOption
   const programs = new ProgramPath(process.env.PATH ?? '')
   const rules = new Rules({
     folder: rulesFolder,
-    context: { grammar, isFileOf: (name, path) => programs.isFileOf(name, path) },
+    context: {
+      grammar,
+      isFileOf: (name, path) => programs.isFileOf(name, path),
+      isTrustedSearchPath: (path) => programs.isTrusted(path),
+    },
     onTrouble: (message) => {
       if (message === null) notices.clear('rules-unsaved')
       else notices.raise('rules-unsaved', { level: 'error', message })

@@ -31,7 +31,8 @@ export interface RunsOptions {
 
 /** Commands of the owner (`gatehouse run`): each a session of its own, through the same gate as agents. */
 export class Runs {
-  private client: ExecClient | undefined
+  /** One client for each life of the exec server: a session does not outlive it. */
+  private client: { exec: ExecClient; generation: number } | undefined
   private readonly processOf = new Map<SessionId, ProcessId>()
 
   constructor(private readonly options: RunsOptions) {}
@@ -67,7 +68,7 @@ export class Runs {
 
   /** Ends the connection to the exec server, and with it every run. */
   async close(): Promise<void> {
-    await this.client?.close('the host stops')
+    await this.client?.exec.close('the host stops')
   }
 
   private launch(
@@ -75,13 +76,7 @@ export class Runs {
     sessionId: SessionId,
     title: string,
   ): Promise<ExecProcess> {
-    const { socketPath, internalToken } = this.options
-    this.client ??= new ExecClient({
-      clientName: 'gatehouse-run',
-      connect: unixSocketConnector({ path: socketPath, attach: { token: internalToken, name: 'gatehouse run' } }),
-      recoveryMs: READY_MS,
-    })
-    return this.client.start(
+    return this.clientOfThisLife().start(
       {
         argv,
         cwd,
@@ -92,6 +87,16 @@ export class Runs {
       },
       { signal },
     )
+  }
+
+  private clientOfThisLife(): ExecClient {
+    const { socketPath, internalToken, execLink } = this.options
+    const { generation } = execLink
+    if (this.client?.generation === generation) return this.client.exec
+    void this.client?.exec.close('the exec server was started anew')
+    const connect = unixSocketConnector({ path: socketPath, attach: { token: internalToken, name: 'gatehouse run' } })
+    this.client = { generation, exec: new ExecClient({ clientName: 'gatehouse-run', connect, recoveryMs: READY_MS }) }
+    return this.client.exec
   }
 
   private handle(process: ExecProcess, sink: RunSink, sessionId: SessionId): RunHandle {

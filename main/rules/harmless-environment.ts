@@ -9,13 +9,18 @@ const PAGERS = new Set(['PAGER', 'GIT_PAGER', 'GH_PAGER', 'MANPAGER', 'SYSTEMD_P
 
 /**
  * The first change of the environment that could make a command do something else (a search path, options
- * for an interpreter, a program to call), or undefined. A name that is not known counts.
+ * for an interpreter, a program to call), or undefined. A name that is not known counts. A search path
+ * passes when it leads nowhere that the owner's own does not.
  */
-export function findTellingVariable(changes: Record<string, string | null>): string | undefined {
+export function findTellingVariable(
+  changes: Record<string, string | null>,
+  isTrustedSearchPath: (path: string) => boolean,
+): string | undefined {
   return Object.entries(changes).find(([name, value]) => {
     if (HARMLESS.has(name) || /^LC_[A-Z]+$/.test(name)) return false
-    if (PAGERS.has(name)) return value !== null && value !== '' && value !== 'cat'
     // Without a search path the shell takes a default one.
-    return value !== null || name === 'PATH'
+    if (name === 'PATH') return value === null || !isTrustedSearchPath(value)
+    if (PAGERS.has(name)) return value !== null && value !== '' && value !== 'cat'
+    return value !== null
   })?.[0]
 }

@@ -37,6 +37,7 @@ let context: CommandContext
 beforeAll(async () => {
   context = {
     grammar: await loadShellGrammar(),
+    isTrustedSearchPath: (path) => path === '/usr/bin:/bin',
     isFileOf: (name, path) => path === (name === 'git' ? '/opt/git' : `/usr/bin/${name}`),
   }
 })
@@ -351,7 +352,8 @@ describe('argument lists', () => {
       withEnv({ PATH: '.:/bin' }),
       withEnv({ PATH: null }),
       withEnv({ GIT_PAGER: './p' }),
-    ]).toEqual(['allow', 'ask', 'ask', 'ask', 'ask'])
+      withEnv({ PATH: '/usr/bin:/bin' }),
+    ]).toEqual(['allow', 'ask', 'ask', 'ask', 'ask', 'allow'])
     expect(judgeCommand({ argv: ['ls'], arg0: 'rm', envChanges: {} }, RS, context).verdict).toBe('ask')
   })
 })

@@ -21,6 +21,8 @@ export interface CommandContext {
   grammar: ShellGrammar | null
   /** Whether a path is the file that a bare program name means on the owner's search path. */
   isFileOf(name: string, path: string): boolean
+  /** Whether a search path has only folders that the owner's own has. */
+  isTrustedSearchPath(path: string): boolean
 }
 
 type Words = readonly (string | undefined)[]
@@ -40,7 +42,7 @@ export function judgeCommand(
   const chain = judge.judgeWords(subject.argv, 0)
   const hidden = findHiddenCharacter(subject.argv.join('\n'))
   if (hidden !== undefined) chain.push(ask(shown(subject.argv), `it holds the hidden character ${hidden}`))
-  const variable = findTellingVariable(subject.envChanges)
+  const variable = findTellingVariable(subject.envChanges, (path) => context.isTrustedSearchPath(path))
   if (variable !== undefined) chain.push(ask(`environment variable ${variable}`, 'it may change what is run'))
   if (subject.arg0 !== undefined && subject.arg0 !== subject.argv[0])
     chain.push(ask(`name ${subject.arg0}`, 'the program is told another name than its own'))

@@ -25,6 +25,11 @@ export class ProgramPath {
     return meant !== undefined && (meant === path || sameFile(meant, path))
   }
 
+  /** Whether a search path has only folders of this one. An empty entry means the current folder. */
+  isTrusted(searchPath: string): boolean {
+    return searchPath.split(delimiter).every((folder) => this.folders.includes(folder))
+  }
+
   /** The first executable file of that name, or undefined. */
   find(name: string): string | undefined {
     const known = this.found.get(name)

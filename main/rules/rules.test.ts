@@ -25,7 +25,11 @@ beforeEach(async () => {
   const programs = new ProgramPath('/usr/bin:/bin')
   rules = new Rules({
     folder,
-    context: { grammar, isFileOf: (name, path) => programs.isFileOf(name, path) },
+    context: {
+      grammar,
+      isFileOf: (name, path) => programs.isFileOf(name, path),
+      isTrustedSearchPath: (path) => programs.isTrusted(path),
+    },
     onTrouble: (message) => troubles.push(message),
   })
 })
@@ -327,6 +331,11 @@ describe('ProgramPath', () => {
     expect(programs.isFileOf('plain', join(bin, 'plain'))).toBe(false)
     expect(programs.isFileOf('tool', '/usr/bin/tool')).toBe(false)
     expect(programs.find('package.json')).toBeUndefined()
+    expect(
+      [`/usr/bin:${bin}`, '/usr/bin', '', 'relative', `/usr/bin::${bin}`, '/evil'].map((path) =>
+        programs.isTrusted(path),
+      ),
+    ).toEqual([true, true, false, false, false, false])
     programs.set('/nowhere')
     expect(programs.find('tool')).toBeUndefined()
   })
