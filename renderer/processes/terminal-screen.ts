@@ -99,6 +99,10 @@ export class TerminalScreen implements OutputSink {
     this.interactive = interactive
     this.terminal.options.disableStdin = !interactive
     this.terminal.options.cursorInactiveStyle = interactive ? 'outline' : 'none'
+    this.terminal.textarea?.setAttribute(
+      'aria-label',
+      interactive ? 'Terminal: keys go to the program' : 'Terminal, read only',
+    )
   }
 
   /** Marks the current line on the ruler. */
@@ -176,7 +180,7 @@ export class TerminalScreen implements OutputSink {
       return false
     }
     if (this.interactive) return true
-    if (event.key === 'Tab') return false
+    if (event.key === 'Tab' || event.key === 'Escape') return false
     return !this.scrollByKey(event)
   }
 

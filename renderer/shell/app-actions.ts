@@ -2,11 +2,18 @@
 import { useMemo, useRef } from 'react'
 import { useHostLink, useInvoke } from '../feed/feed-context.tsx'
 import { useActions, type Action } from '../components/actions.tsx'
-import { go, place, SECTION_NAMES, SECTIONS } from '../components/places.ts'
+import { go, place, placeHref, SECTION_NAMES, SECTIONS, type Place } from '../components/places.ts'
 import { SIDECAR_ORDER, SIDECAR_TITLES } from '../components/sidecar-names.ts'
 import { focusNeighbour } from '../approvals/request-stack.tsx'
 import { selectPending } from '../approvals/selectors.ts'
-import { focusRegion } from './regions.ts'
+import { focusPage, focusRegion } from './regions.ts'
+
+/** Goes there by keyboard: focus follows once the page is drawn. */
+function goAndFocus(target: Place): void {
+  if (window.location.hash === placeHref(target)) return focusPage()
+  window.addEventListener('hashchange', () => setTimeout(focusPage, 0), { once: true })
+  go(target)
+}
 
 export interface AppActionHandlers {
   openPalette: () => void
@@ -31,10 +38,7 @@ export function useAppActions({ openPalette, openKeyHelp }: AppActionHandlers): 
         id: `section-${section}`,
         title: `Open ${SECTION_NAMES[section]}`,
         chord: `Mod+${index + 1}`,
-        run: () => {
-          go(place(section))
-          requestAnimationFrame(() => document.querySelector<HTMLElement>('main')?.focus())
-        },
+        run: () => goAndFocus(place(section)),
       })),
       { id: 'next-request', title: 'Go to the next request', chord: 'F8', run: () => toRequest(1) },
       { id: 'previous-request', title: 'Go to the previous request', chord: 'Shift+F8', run: () => toRequest(-1) },

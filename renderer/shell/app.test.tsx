@@ -1,4 +1,4 @@
-import { act, cleanup, fireEvent, screen, within } from '@testing-library/react'
+import { cleanup, fireEvent, screen, waitFor, within } from '@testing-library/react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { createStore } from 'zustand/vanilla'
 import { render } from '@testing-library/react'
@@ -13,13 +13,12 @@ import { App } from './app.tsx'
 vi.setConfig({ testTimeout: 30_000 })
 
 beforeEach(() => {
-  vi.useFakeTimers()
   window.location.hash = '#/inbox'
   HTMLElement.prototype.scrollIntoView = () => {}
 })
 afterEach(() => {
   cleanup()
-  vi.useRealTimers()
+  vi.restoreAllMocks()
 })
 
 async function openApp(current = snapshot({ sessions: [session()] }), script: Script = {}) {
@@ -36,10 +35,6 @@ async function openApp(current = snapshot({ sessions: [session()] }), script: Sc
   await settle()
   return { host }
 }
-const tick = (ms: number): Promise<void> =>
-  act(async () => {
-    await vi.advanceTimersByTimeAsync(ms)
-  })
 const chord = (key: string, over: KeyboardEventInit = {}): void => {
   fireEvent.keyDown(document.activeElement ?? document.body, { key, bubbles: true, ...over })
 }
@@ -94,9 +89,8 @@ test('the card of a sidecar shows its last error lines and restarts it', async (
 test('number chords go to the sections', async () => {
   await openApp()
   chord('3', { ctrlKey: true })
-  await tick(50)
-  expect(window.location.hash).toBe('#/processes')
-  expect(screen.getByRole('main', { name: 'Processes' })).toBe(document.activeElement)
+  const page = await screen.findByRole('main', { name: 'Processes' })
+  await waitFor(() => expect(document.activeElement).toBe(page))
 })
 
 test('the palette finds a process and goes there', async () => {
@@ -108,8 +102,7 @@ test('the palette finds a process and goes there', async () => {
   fireEvent.change(field, { target: { value: 'cargo' } })
   expect(screen.getAllByRole('option')[0]?.textContent).toContain('cargo build')
   fireEvent.keyDown(field, { key: 'Enter' })
-  await tick(10)
-  expect(window.location.hash).toBe('#/processes/prc_1')
+  await waitFor(() => expect(window.location.hash).toBe('#/processes/prc_1'))
   expect(screen.queryByRole('combobox')).toBeNull()
 })
 
@@ -135,11 +128,10 @@ test('a new request is announced once and politely, with the number waiting', as
   expect(region.textContent).toBe('')
   const arrived = approval({ id: 'req_1', subject: command(['git', 'push']) })
   host.push({ table: 'approvals', key: 'req_1', value: arrived })
-  await tick(50)
+  await waitFor(() => expect(region.textContent).toBe('claude-code wants to run git push, 2 waiting'))
   expect(region.getAttribute('aria-live')).toBe('polite')
-  expect(region.textContent).toBe('claude-code wants to run git push, 2 waiting')
-  host.push({ table: 'approvals', key: 'req_1', value: { ...arrived, waiting: 2 } })
-  await tick(50)
+  host.push({ table: 'approvals', key: 'req_1', value: { ...arrived, waiting: 7 } })
+  await screen.findByText(/7 alike/)
   expect(region.textContent).toBe('claude-code wants to run git push, 2 waiting')
 })
 
@@ -170,4 +162,26 @@ test('a sidecar that is down leaves its page readable, with the way back', async
   fireEvent.click(screen.getByRole('button', { name: 'Restart the exec server' }))
   await settle()
   expect(host.callsOf('sidecars.restart')).toEqual([['exec-server']])
+})
+
+test('a list is reached, a row opened and left again by keyboard alone', async () => {
+  await openApp()
+  const rowHasFocus = () => waitFor(() => expect(document.activeElement?.getAttribute('href')).toBe('#/sessions/ses_1'))
+  chord('2', { ctrlKey: true })
+  await rowHasFocus()
+  fireEvent.click(document.activeElement as Element)
+  await screen.findByRole('button', { name: 'Interrupt session' })
+  chord('Escape')
+  await waitFor(() => expect(window.location.hash).toBe('#/sessions'))
+})
+
+test('a page that cannot be drawn leaves the rest of the window working', async () => {
+  vi.spyOn(console, 'error').mockImplementation(() => {})
+  const broken = { ...session(), title: null } as unknown as ReturnType<typeof session>
+  window.location.hash = '#/sessions'
+  await openApp(snapshot({ sessions: [{ ...broken, agentName: null as unknown as string }] }))
+  expect(screen.getByRole('heading', { name: 'This page failed' })).toBeDefined()
+  expect(screen.getByLabelText('exec server: ready')).toBeDefined()
+  chord('1', { ctrlKey: true })
+  expect(await screen.findByRole('heading', { name: 'Inbox' })).toBeDefined()
 })

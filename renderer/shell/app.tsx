@@ -1,11 +1,11 @@
 /** The window: rail, page, status bar, and what lies over them. */
-import { useCallback, useEffect, useState, type ReactNode } from 'react'
+import { useCallback, useEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { AgentsPage } from '../agents/agents-page.tsx'
 import { ApprovalAnnouncer } from '../approvals/approval-announcer.tsx'
 import { InboxPage } from '../approvals/inbox-page.tsx'
 import { ActionsProvider } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
-import { SECTION_NAMES, usePlace, type Place } from '../components/places.ts'
+import { go, place, placeHref, SECTION_NAMES, usePlace, type Place } from '../components/places.ts'
 import { ErrorNote, SkeletonRows } from '../components/states.tsx'
 import { ToastsProvider } from '../components/toasts.tsx'
 import { NetworkPage } from '../egress/network-page.tsx'
@@ -17,8 +17,10 @@ import { SettingsPage } from '../settings/settings-page.tsx'
 import { useAppActions } from './app-actions.ts'
 import { KeyHelp } from './key-help.tsx'
 import { NoticeBar } from './notice-bar.tsx'
+import { PageBoundary } from './page-boundary.tsx'
 import { Palette } from './palette.tsx'
 import { Rail } from './rail.tsx'
+import { focusPage } from './regions.ts'
 import { StatusBar } from './status-bar.tsx'
 import { useTheme } from './theme.ts'
 import './tokens.css'
@@ -48,12 +50,32 @@ function Frame(): ReactNode {
     document.title = `${SECTION_NAMES[here.section]} · Gatehouse`
   }, [here.section])
 
+  const cameFrom = useRef(here)
+  useEffect(() => {
+    if (cameFrom.current === here) return
+    cameFrom.current = here
+    // What had focus went with the page it was on: the keyboard stays in the content.
+    if (document.activeElement === document.body) focusPage()
+  }, [here])
+  const onEscape = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape' && !event.defaultPrevented && here.id !== null)
+      go(place(here.section, null, here.narrowing))
+  }
+
   return (
     <div className="frame">
       <Rail />
-      <main className="content" data-region="content" tabIndex={-1} aria-label={SECTION_NAMES[here.section]}>
+      <main
+        className="content"
+        data-region="content"
+        tabIndex={-1}
+        aria-label={SECTION_NAMES[here.section]}
+        onKeyDown={onEscape}
+      >
         <NoticeBar />
-        <Page here={here} />
+        <PageBoundary resetKey={placeHref(here)}>
+          <Page here={here} />
+        </PageBoundary>
       </main>
       <StatusBar />
       <ApprovalAnnouncer />

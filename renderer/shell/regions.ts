@@ -21,6 +21,13 @@ export function focusRegion(step: 1 | -1, memory: Map<string, HTMLElement>): voi
   ;(first ?? next).focus()
 }
 
+/** Focuses what the page is about: its table or list, else the page itself. */
+export function focusPage(): void {
+  const page = document.querySelector<HTMLElement>('main')
+  const list = page?.querySelector<HTMLElement>('[role="grid"], [data-region="list"] a[href]')
+  ;(list && isVisible(list) ? list : page)?.focus()
+}
+
 function isVisible(element: HTMLElement): boolean {
   return element.checkVisibility?.() ?? true
 }
