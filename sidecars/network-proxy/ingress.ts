@@ -5,6 +5,7 @@ import { ClientSession, type HttpServing } from './http/client-session.ts'
 import type { Attribution, LeaseRegistry } from './leases.ts'
 import { SOCKS4_REJECTED } from './socks/socks-wire.ts'
 import { SocksSession, type SocksServing } from './socks/socks-session.ts'
+import { resetSocket } from './reset-socket.ts'
 
 const PREFACE_BYTE = 0x00
 const SOCKS4_BYTE = 0x04
@@ -70,7 +71,7 @@ export class Ingress {
       const attribution = preface === 'malformed' ? undefined : this.options.leases.attribution(preface.lease)
       if (preface === 'malformed' || attribution?.leaseId === undefined) {
         done()
-        return void socket.resetAndDestroy()
+        return resetSocket(socket)
       }
       const rest = received.subarray(preface.length)
       if (rest.length === 0) return

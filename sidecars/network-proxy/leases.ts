@@ -7,6 +7,8 @@ export interface Attribution {
   processId?: ProcessId
   sessionId?: SessionId
   command?: string
+  /** The proxy's own traffic: it leaves no records. */
+  unrecorded?: boolean
 }
 export interface Lease extends Attribution {
   leaseId: LeaseId

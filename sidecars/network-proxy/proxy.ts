@@ -129,7 +129,6 @@ export class NetworkProxy {
       )
     const problems = await selfTest({ at: this.httpListener, lend: (trial) => this.lend(trial) })
     this.warnings.push(...problems)
-    this.log.forget()
   }
 
   private async bind(key: string, at: ListenAt, range: PortRange): Promise<Listener> {

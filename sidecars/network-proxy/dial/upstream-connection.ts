@@ -1,5 +1,6 @@
 /** A connection to an origin or a parent proxy, whatever carries it. */
 import type { Socket } from 'node:net'
+import { resetSocket } from '../reset-socket.ts'
 
 /** Who gets what arrives. Exactly one sink at a time; it may hand the connection to another. */
 export interface UpstreamSink {
@@ -37,7 +38,7 @@ export abstract class UpstreamConnection {
    * whole one.
    */
   destroy(reset = false): void {
-    if (reset && !this.socket.destroyed && !this.socket.connecting) this.socket.resetAndDestroy()
+    if (reset) resetSocket(this.socket)
     else this.socket.destroy()
   }
 

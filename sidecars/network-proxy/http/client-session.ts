@@ -24,6 +24,7 @@ import type { RequestForm } from './forwarded-head.ts'
 import { parseRequestHead, type RequestHead } from './request-head.ts'
 import { connectTarget, requestTarget, type RequestTarget } from './request-target.ts'
 import { poolKey, type UpstreamPool } from './upstream-pool.ts'
+import { resetSocket } from '../reset-socket.ts'
 
 /** What all sessions of a proxy share. */
 export interface HttpServing {
@@ -310,7 +311,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   exchangeTorn(exchange: Exchange, problem: string): void {
     exchange.record.failed(problem, this.serving.log.nowMs())
     this.detach()
-    this.socket.resetAndDestroy()
+    resetSocket(this.socket)
   }
 
   exchangeUpgraded(exchange: Exchange, early: Buffer): void {
@@ -484,7 +485,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     exchange?.abort()
     if (refusal) record?.blocked(refusal, this.serving.log.nowMs())
     record?.closed(this.serving.log.nowMs())
-    if (exchange && !this.socket.destroyed) this.socket.resetAndDestroy()
+    if (exchange) resetSocket(this.socket)
     else this.socket.destroy()
   }
 

@@ -13,7 +13,8 @@ export interface RequestTarget {
   path: string
 }
 
-const ABSOLUTE = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/([^/?#]*)([^#]*)$/
+// User-info is read so narrowly because a backslash or a second @ in it means another host to some parsers.
+const ABSOLUTE = /^([A-Za-z][A-Za-z0-9+.-]*):\/\/(?:[\w.~!$&'()*+,;=:%-]*@)?([^/?#@]*)((?:[/?][^#]*)?)$/
 const PORTS: Record<string, { port: number; tls: boolean }> = {
   http: { port: 80, tls: false },
   ws: { port: 80, tls: false },
@@ -35,7 +36,7 @@ export function requestTarget(head: RequestHead): RequestTarget {
   if (!absolute) throw new MalformedHttp('the target is neither an absolute URL nor a path')
   const scheme = PORTS[absolute[1]!.toLowerCase()]
   if (!scheme) throw new MalformedHttp(`the scheme ${absolute[1]} is not supported; use http or CONNECT`)
-  const authority = readAuthority(absolute[2]!.slice(absolute[2]!.lastIndexOf('@') + 1), 'the target')
+  const authority = readAuthority(absolute[2]!, 'the target')
   const port = authority.port ?? scheme.port
   if (host !== undefined && (host.host !== authority.host || (host.port ?? scheme.port) !== port))
     throw new MalformedHttp('Host header does not match request target')
@@ -82,6 +83,8 @@ function readAuthority(text: string, what: string): Authority {
     return parseAuthority(text)
   } catch (error) {
     if (!(error instanceof InvalidHost)) throw error
-    throw new MalformedHttp(text === '' ? `missing host in ${what}` : `no usable host in ${what}`)
+    throw new MalformedHttp(
+      text === '' || text.startsWith(':') ? `missing host in ${what}` : `no usable host in ${what}`,
+    )
   }
 }

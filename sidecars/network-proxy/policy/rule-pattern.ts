@@ -39,6 +39,8 @@ export function parseRulePattern(text: string, verdict: Verdict, port?: number):
     throw new InvalidPattern(text, 'a pattern is a host, not a URL; write the host without the scheme')
   if (/[{}\\/\s,]/.test(trimmed))
     throw new InvalidPattern(text, 'unsupported domain pattern syntax; write one host, *.host or **.host a rule')
+  if (/[[\]]/.test(trimmed) && !/^\[[^[\]]+\](?::.*)?$/.test(trimmed))
+    throw new InvalidPattern(text, 'brackets are only supported for IPv6 addresses, around the whole address')
   const split = splitPort(text, trimmed)
   const pattern = { port: port ?? split.port, ...parseHost(text, split.host) }
   if (verdict === 'deny' && pattern.port === undefined && meansEverything(pattern))
@@ -66,8 +68,6 @@ function splitPort(text: string, trimmed: string): { host: string; port: number 
 
 function parseHost(text: string, host: string): HostPattern | { kind: 'glob'; glob: string } {
   if (GLOBAL_SPELLINGS.has(host)) return { kind: 'any' }
-  if (/[[\]]/.test(host) && !/^\[[^[\]]+\]$/.test(host))
-    throw new InvalidPattern(text, 'brackets are only supported for IPv6 addresses, around the whole address')
   const rest = host.replace(/^\*\*?\./, '')
   if (rest.includes('**') || (host.startsWith('**.') && rest.includes('*')))
     throw new InvalidPattern(text, 'unsupported repeated wildcard; ** is only allowed as **.host with a plain host')

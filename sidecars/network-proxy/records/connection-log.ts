@@ -81,7 +81,7 @@ export class ConnectionLog implements RecordListener {
   }
 
   recordChanged(record: ConnectionRecord): void {
-    if (this.closed) return
+    if (this.closed || record.attribution.unrecorded) return
     this.unreported.add(record)
     if (this.unreported.size > (this.options.maxUnreported ?? 5000)) this.forgetOldest()
     this.flushTimer ??= setTimeout(() => this.flush(), this.options.flushEveryMs ?? 100)
@@ -89,7 +89,7 @@ export class ConnectionLog implements RecordListener {
 
   recordEnded(record: ConnectionRecord): void {
     this.live.delete(record)
-    if (record.state === 'blocked') this.blocks.add(record)
+    if (record.state === 'blocked' && !record.attribution.unrecorded) this.blocks.add(record)
   }
 
   private forgetOldest(): void {
@@ -131,13 +131,6 @@ export class ConnectionLog implements RecordListener {
       if (batch.length >= MAX_BATCH) break
     }
     return batch
-  }
-
-  /** Drops everything that was seen so far, as if it had not happened. */
-  forget(): void {
-    this.unreported.clear()
-    this.blocks.drain()
-    this.blocks.total = 0
   }
 
   /** Reports what is left and stops. */

@@ -14,6 +14,7 @@ import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
 import type { ServerNameGuard } from './server-name-guard.ts'
+import { resetSocket } from '../reset-socket.ts'
 
 /** An idle tunnel ends after this; chat and build clients are silent for a long time. */
 export const IDLE_LIMIT_MS = 60 * 60 * 1000
@@ -123,7 +124,7 @@ export class Tunnel implements UpstreamSink, LiveConnection {
   onClose(error: Error | undefined): void {
     if (!this.finish()) return
     // A clean end of both halves lets the client read what is queued; anything else must look torn.
-    if (error || !this.client.writableEnded) this.client.resetAndDestroy()
+    if (error || !this.client.writableEnded) resetSocket(this.client)
     else this.client.destroySoon()
   }
 
@@ -131,7 +132,7 @@ export class Tunnel implements UpstreamSink, LiveConnection {
     if (refusal) this.record.blocked(refusal, this.parts.log.nowMs())
     if (!this.finish()) return
     this.upstream.destroy(true)
-    this.client.resetAndDestroy()
+    resetSocket(this.client)
   }
 
   tick(nowMs: number): void {

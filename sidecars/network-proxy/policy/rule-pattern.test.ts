@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { canonicalHost, InvalidHost } from '../../protocol/host-pattern.ts'
+import { formatRulePattern, InvalidPattern, parseRulePattern, patternNames } from './rule-pattern.ts'
+
+/** Whether a deny rule names a host that a client wrote. */
+function names(pattern: string, written: string): boolean {
+  return patternNames(parseRulePattern(pattern, 'deny'), canonicalHost(written), 'deny')
+}
+
+describe('which hosts a pattern names', () => {
+  it.each([
+    ['*.sub.example', 'sub.example', false],
+    ['*.sub.example', 'a.sub.example', true],
+    ['*.sub.example', 'a.b.sub.example', true],
+    ['**.apex.example', 'apex.example', true],
+    ['**.apex.example', 'x.apex.example', true],
+    ['**.apex.example', 'xapex.example', false],
+    ['Exact.Example.', 'exact.example', true],
+    ['Exact.Example.', 'EXACT.example.', true],
+    ['bücher.example', 'xn--bcher-kva.example', true],
+    ['bücher.example', 'BÜCHER.example', true],
+    ['xn--mnchen-3ya.example', 'xn--mnchen-3ya.example', true],
+    ['*.bücher.example', 'a.xn--bcher-kva.example', true],
+    ['[2001:db8::1]', '[2001:DB8:0:0:0:0:0:1]', true],
+    ['2001:0db8:0:0::2', '[2001:db8::2]', true],
+    ['203.0.113.7', '[::ffff:203.0.113.7]', true],
+    ['203.0.113.7', '203.0.113.007', true],
+    ['api?.q.example', 'api1.q.example', true],
+    ['api?.q.example', 'api.q.example', false],
+    ['api?.q.example', 'api12.q.example', false],
+    ['region*.mid.example', 'region.mid.example', true],
+    ['region*.mid.example', 'region1.mid.example', true],
+    ['region*.mid.example', 'region1.x.mid.example', true],
+    ['*foo.example', 'foo.example', true],
+    ['*foo.example', 'afoo.example', true],
+    ['*foo.example', 'a.foo.example', true],
+    ['127.0.0.1', '127.1', true],
+    ['127.0.0.1', '2130706433', true],
+    ['127.0.0.1', '0x7f000001', true],
+    ['127.0.0.1', '１２７.0.0.1', true],
+    ['fe80::1', 'fe80::1%eth0', true],
+    ['*.com', 'a.com', true],
+    ['*.allowed.com', '::1%x.allowed.com', false],
+  ])('%s names %s: %s', (pattern, host, expected) => {
+    expect(names(pattern, host)).toBe(expected)
+  })
+
+  it.each(['.sub.example', 'EXACT.example..', 'a b', 'a%2eb', 'user@host', 'a/b', 'a\\b', `${'x'.repeat(254)}`])(
+    'a request for %j is for no host at all',
+    (host) => {
+      expect(() => canonicalHost(host)).toThrow(InvalidHost)
+    },
+  )
+
+  it('a wildcard never allows an address, and a deny for any host means addresses too', () => {
+    expect(patternNames(parseRulePattern('*', 'allow'), '93.184.216.34', 'allow')).toBe(false)
+    expect(patternNames(parseRulePattern('*:22', 'deny'), '93.184.216.34', 'deny')).toBe(true)
+  })
+
+  it('matching takes time bounded by pattern and host, whatever they are', () => {
+    const glob = parseRulePattern(`${'*a'.repeat(60)}b`, 'deny')
+    expect(patternNames(glob, `${'a'.repeat(240)}.x`, 'deny')).toBe(false)
+  })
+})
+
+describe('patterns that are refused', () => {
+  it.each([
+    ['a{b}.com', 'unsupported domain pattern syntax'],
+    ['10.0.0.0/8', 'unsupported domain pattern syntax'],
+    ['a.com/path', 'unsupported domain pattern syntax'],
+    ['a.com b.com', 'unsupported domain pattern syntax'],
+    ['a.com,b.com', 'unsupported domain pattern syntax'],
+    ['a\\b', 'unsupported domain pattern syntax'],
+    ['http://a.com', 'not a URL'],
+    ['a**.com', 'repeated wildcard'],
+    ['*.**.com', 'repeated wildcard'],
+    ['***.com', 'repeated wildcard'],
+    ['**.a*.com', 'repeated wildcard'],
+    ['a[b].com', 'brackets are only supported for IPv6'],
+    ['[::1', 'brackets are only supported for IPv6'],
+    ['', 'empty'],
+    ['   ', 'empty'],
+    ['a.com:99999', 'port must be a number'],
+    ['a.com:x', 'port must be a number'],
+    ['198.51.100.*', 'do not match addresses'],
+    ['bü*.example', 'beside letters outside ASCII'],
+  ])('%j: %s', (pattern, words) => {
+    expect(() => parseRulePattern(pattern, 'allow')).toThrow(words)
+  })
+
+  it.each(['*', '*.', '[*]', '**.*', '*.*', '*?', '?*'])(
+    'P10 denying everything with %s is refused and the default explained',
+    (pattern) => {
+      expect(() => parseRulePattern(pattern, 'deny')).toThrow(InvalidPattern)
+      expect(() => parseRulePattern(pattern, 'deny')).toThrow(/hosts that no rule allows are refused without it/)
+    },
+  )
+
+  it.each(['*', '*.com', '*.*', '?', '*?'])('%s may be allowed', (pattern) => {
+    expect(parseRulePattern(pattern, 'allow').port).toBeUndefined()
+  })
+
+  it('one port of every host may be denied', () => {
+    expect(parseRulePattern('*:22', 'deny')).toEqual({ kind: 'any', port: 22 })
+  })
+})
+
+it.each([
+  ['A.com', 'a.com'],
+  ['a.com:8443', 'a.com:8443'],
+  ['[2001:DB8::1]:443', '[2001:db8::1]:443'],
+  ['**.BÜCHER.example', '**.xn--bcher-kva.example'],
+  ['Region*.Mid.example.', 'region*.mid.example'],
+  ['*:22', '*:22'],
+])('%s is written as %s, which reads the same', (written, canonical) => {
+  expect(formatRulePattern(parseRulePattern(written, 'allow'))).toBe(canonical)
+  expect(parseRulePattern(canonical, 'allow')).toEqual(parseRulePattern(written, 'allow'))
+})
