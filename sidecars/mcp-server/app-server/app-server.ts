@@ -21,6 +21,7 @@ import { handshakeMethods } from './methods/handshake.ts'
 import type { ServerContext } from './methods/server-context.ts'
 import { threadMethods } from './methods/thread-methods.ts'
 import { turnMethods } from './methods/turn-methods.ts'
+import { ReadStates } from './read-states.ts'
 import { RequestQueues } from './request-queues.ts'
 import { ThreadManager } from './thread-manager.ts'
 import { defaultCwd, settingsFromConfig } from './thread-settings-source.ts'
@@ -56,6 +57,7 @@ export class AppServer {
       subscribers: (threadId) => this.subscribersOf(threadId),
       resolved: (threadId, requestId, asked) => this.tellResolved(threadId, requestId, asked),
     })
+    const readStates = new ReadStates()
     const mcp = new McpConnections(emit, GATEHOUSE_VERSION)
     const threads = new ThreadManager({
       store,
@@ -63,7 +65,11 @@ export class AppServer {
       nowMs,
       trace: null,
       hasSubscribers: (threadId) => this.subscribersOf(threadId).length > 0,
-      onIdle: () => this.wakeIfIdle(),
+      onIdle: (thread, _, turnId) => {
+        const readState = readStates.ended(thread.session.id, turnId)
+        if (readState) emit('thread/readState/changed', { threadId: thread.session.id, readState })
+        this.wakeIfIdle()
+      },
       announce: (method, threadId) => {
         emit('thread/status/changed', { threadId, status: { type: 'notLoaded' } })
         emit(method, { threadId })
@@ -77,6 +83,7 @@ export class AppServer {
       requests,
       configFile: new ConfigFile(options.home),
       mcp,
+      readStates,
       emit,
       nowMs,
       servicesFor: (config, originator) => this.services(config, originator, emit, nowMs),

@@ -47,7 +47,7 @@ export interface ThreadManagerOptions {
   nowMs: () => number
   trace: TraceSubmission | null
   hasSubscribers: (threadId: string) => boolean
-  onIdle: (thread: LoadedThread, last: 'completed' | 'interrupted' | 'failed') => void
+  onIdle: (thread: LoadedThread, last: 'completed' | 'interrupted' | 'failed', turnId: string) => void
   announce: (method: 'thread/closed', threadId: string) => void
 }
 
@@ -233,8 +233,8 @@ export class ThreadManager {
       compactPrompt: options.compactPrompt,
       dynamicTools: options.dynamicTools,
       trace: this.options.trace,
-      onIdle: (last) => {
-        this.options.onIdle(thread, last)
+      onIdle: (last, turnId) => {
+        this.options.onIdle(thread, last, turnId)
         this.considerUnload(stored.id)
       },
     })

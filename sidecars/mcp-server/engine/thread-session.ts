@@ -68,7 +68,7 @@ export interface ThreadSessionOptions {
   dynamicTools: readonly DynamicToolSpec[]
   trace: TraceSubmission | null
   /** Called when the thread has become idle, e.g. to start queued input. */
-  onIdle: (lastTurn: 'completed' | 'interrupted' | 'failed') => void
+  onIdle: (lastTurn: 'completed' | 'interrupted' | 'failed', turnId: string) => void
 }
 
 export class ThreadSession implements ThreadRuntime {
@@ -420,7 +420,7 @@ export class ThreadSession implements ThreadRuntime {
     this.flags.length = 0
     this.announceStatus()
     this.emit('turn/completed', { threadId: this.id, turn: turn.view(status, now) })
-    if (!this.closing) this.options.onIdle(status)
+    if (!this.closing) this.options.onIdle(status, turn.id)
   }
 
   private fail(turn: ActiveTurn, outcome: unknown): void {

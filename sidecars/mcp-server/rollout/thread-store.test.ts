@@ -191,6 +191,18 @@ describe('a thread on disk', () => {
   })
 })
 
+it('a backwards cursor gives the page again in its own direction, and only what is new in the other', async () => {
+  const log = await made(1, ['t1', 't2'])
+  const { thread } = (await store.find(ID(1)))!
+  const newest = await store.turns(thread, page({ limit: 1, descending: true }), 'notLoaded')
+  const ids = async (descending: boolean) =>
+    (await store.turns(thread, page({ cursor: newest.backwardsCursor, descending }), 'notLoaded')).data.map((t) => t.id)
+  expect([await ids(true), await ids(false)]).toEqual([['t2', 't1'], []])
+  turn(log, 't3')
+  await log.flush()
+  expect(await ids(false)).toEqual(['t3'])
+})
+
 describe('history that was taken back', () => {
   it.each([
     ['one turn', 1, ['t1', 't2']],

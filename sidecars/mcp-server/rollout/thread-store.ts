@@ -157,7 +157,7 @@ export class ThreadStore {
         view,
       ),
     )
-    return { data, ...cursors('turns', found.length > request.limit, turns) }
+    return { data, ...cursors('turns', found.length > request.limit, turns, request.descending) }
   }
 
   /** A page of items, of one turn or of all. */
@@ -178,7 +178,10 @@ export class ThreadStore {
     }
     const found = this.index.items(thread.id, page)
     const rows = found.slice(0, request.limit)
-    return { data: await this.loadItems(thread, rows), ...cursors('items', found.length > request.limit, rows) }
+    return {
+      data: await this.loadItems(thread, rows),
+      ...cursors('items', found.length > request.limit, rows, request.descending),
+    }
   }
 
   /** Moves a thread's file to the archive, or back. The caller has closed its log. */
@@ -340,30 +343,32 @@ function turnOf(turn: IndexedTurn, items: ThreadItem[], view: 'notLoaded' | 'sum
   }
 }
 
+/**
+ * `backwardsCursor` stands between the first row and what comes before it in the order asked for: read
+ * on in the same direction it gives the page again, in the other one it gives what is new.
+ */
 function cursors(
   list: string,
   more: boolean,
   rows: readonly { ordinal: number }[],
+  descending: boolean,
 ): { nextCursor: string | null; backwardsCursor: string | null } {
   return {
     nextCursor: more ? writeCursor(list, [rows.at(-1)!.ordinal]) : null,
-    backwardsCursor: rows.length > 0 ? writeCursor(list, [rows[0]!.ordinal]) : null,
+    backwardsCursor: rows.length > 0 ? writeCursor(list, [rows[0]!.ordinal + (descending ? 0.5 : -0.5)]) : null,
   }
 }
 
 /** A page of something held in memory; the cursor is the place in oldest-first order. */
 function pageOf<T, R>(all: readonly T[], request: PageRequest, list: string, view: (value: T) => R): Page<R> {
   const after = request.cursor === null ? null : Number(readCursor(request.cursor, list, 1)[0])
-  const indices = request.descending
-    ? Array.from({ length: after ?? all.length }, (_, i) => (after ?? all.length) - 1 - i)
-    : Array.from(
-        { length: Math.max(0, all.length - (after === null ? 0 : after + 1)) },
-        (_, i) => (after === null ? 0 : after + 1) + i,
-      )
+  const start = request.descending ? Math.ceil(after ?? all.length) - 1 : Math.floor(after ?? -1) + 1
+  const count = request.descending ? start + 1 : all.length - start
+  const indices = Array.from({ length: Math.max(0, count) }, (_, i) => (request.descending ? start - i : start + i))
   const taken = indices.slice(0, request.limit)
   return {
     data: taken.map((i) => view(all[i]!)),
     nextCursor: indices.length > taken.length ? writeCursor(list, [taken.at(-1)!]) : null,
-    backwardsCursor: taken.length > 0 ? writeCursor(list, [taken[0]!]) : null,
+    backwardsCursor: taken.length > 0 ? writeCursor(list, [taken[0]! + (request.descending ? 0.5 : -0.5)]) : null,
   }
 }

@@ -9,6 +9,7 @@ import type {
   ThreadTokenUsage,
   Turn,
   TurnError,
+  ReadState,
 } from './thread.ts'
 
 interface OfThread {
@@ -35,7 +36,7 @@ export interface NotificationMap {
   'thread/goal/updated': OfThread & { turnId: string | null; goal: ThreadGoal }
   'thread/goal/cleared': OfThread
   'thread/queue/changed': OfThread & { queuedSubmissions: QueuedSubmission[]; paused: boolean }
-  'thread/readState/changed': OfThread & { readState: { firstUnread: string | null; revision: number } }
+  'thread/readState/changed': OfThread & { readState: ReadState }
   'thread/compacted': OfTurn
   'turn/started': OfThread & { turn: Turn }
   'turn/completed': OfThread & { turn: Turn }

@@ -182,3 +182,9 @@ export interface ThreadGoal {
   tokensUsed: number
   origin: string | null
 }
+
+export interface ReadState {
+  firstUnread: { type: 'turn'; turnId: string } | null
+  /** Changes with every change; a client names the one it knows. */
+  revision: string
+}

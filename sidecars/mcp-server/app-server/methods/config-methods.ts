@@ -111,10 +111,21 @@ export function configMethods(context: ServerContext): Record<string, Method> {
       run: () => ({ data: [], nextCursor: null }),
     }),
     'account/bedrock/checkGovCloudRequirements': method(unknown, { run: () => ({ required: false }) }),
-    'thread/readState/update': method(object({ threadId: string }), {
-      experimental: true,
-      run: () => ({ readState: { firstUnread: null, revision: 0 } }),
-    }),
+    'thread/readState/update': method(
+      object({
+        threadId: string,
+        operation: object({ type: literal('read', 'unread'), turnId: optional(string) }),
+        expectedRevision: optional(string),
+      }),
+      {
+        experimental: true,
+        run: ({ threadId, operation, expectedRevision }, { after }) => {
+          const readState = context.readStates.update(threadId, operation, expectedRevision ?? null)
+          after(() => context.emit('thread/readState/changed', { threadId, readState }))
+          return { readState }
+        },
+      },
+    ),
   }
 }
 

@@ -7,6 +7,7 @@ import type { PendingRequests } from '../client-requests.ts'
 import type { ConfigFile, ConfigTable } from '../config-file.ts'
 import type { AppConnection } from '../connection.ts'
 import type { McpConnections } from '../mcp-connections.ts'
+import type { ReadStates } from '../read-states.ts'
 import type { ThreadManager } from '../thread-manager.ts'
 
 export interface ServerContext {
@@ -17,6 +18,7 @@ export interface ServerContext {
   requests: PendingRequests
   configFile: ConfigFile
   mcp: McpConnections
+  readStates: ReadStates
   emit: Emit
   nowMs: () => number
   /** Services of one thread: its provider table comes from its own configuration. */

@@ -58,7 +58,7 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
       run: async ({ threadId, includeTurns }) => {
         const stored = await lifecycle.stored(threadId)
         const turns = includeTurns ? await lifecycle.turnsOf(stored) : []
-        return { thread: lifecycle.view(stored, turns), readState: { firstUnread: null, revision: 0 } }
+        return { thread: lifecycle.view(stored, turns), readState: context.readStates.of(threadId) }
       },
     }),
     'thread/list': method(
@@ -346,7 +346,7 @@ class ThreadLifecycle {
     )
     return {
       data: found.threads.map((stored) => this.view(stored, [])),
-      readStates: {},
+      readStates: Object.fromEntries(found.threads.map(({ id }) => [id, this.context.readStates.of(id)])),
       nextCursor: found.nextCursor,
       backwardsCursor: found.backwardsCursor,
     }
