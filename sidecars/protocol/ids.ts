@@ -24,3 +24,6 @@ export const requestId = id<RequestId>()
 export const connectionId = id<ConnectionId>()
 export const ruleId = id<RuleId>()
 export const leaseId = id<LeaseId>()
+
+/** The session of connections that bring no valid lease: nothing that Gatehouse started. Session rules never match it. */
+export const UNKNOWN_SESSION = 'unknown' as SessionId
