@@ -173,7 +173,7 @@ describe('a host with its real sidecars', () => {
       if (name === 'exec-server')
         expect(tables().approvals[card!.id]).toMatchObject({
           state: 'withdrawn',
-          endedBecause: 'the exec-server stopped',
+          endedBecause: 'the exec server stopped',
         })
       else await decide(card!, { verdict: 'deny' })
       await client.close()

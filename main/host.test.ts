@@ -308,10 +308,10 @@ describe('a host', () => {
     await crashed
     await expect(ask(command('make', 'x'), { gate: 'observe' })).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'the network-proxy is not running: was ended by SIGKILL',
+      message: 'the network proxy is not running: was ended by SIGKILL',
     })
     expect((await journal()).find(({ kind }) => kind === 'request.failed')).toMatchObject({
-      reason: 'the network-proxy is not running: was ended by SIGKILL',
+      reason: 'the network proxy is not running: was ended by SIGKILL',
     })
   })
 
@@ -327,7 +327,7 @@ describe('a host', () => {
     first.crash('was ended by SIGKILL')
     await expect(asking).rejects.toMatchObject({ code: 'disconnected' })
     await until(() => tables().sidecars['exec-server']!.generation === 2 && tables().processes.prc_9)
-    expect(tables().approvals[card!.id]).toMatchObject({ state: 'withdrawn', endedBecause: 'the exec-server stopped' })
+    expect(tables().approvals[card!.id]).toMatchObject({ state: 'withdrawn', endedBecause: 'the exec server stopped' })
     expect(tables().processes.prc_1).toMatchObject({
       state: 'failed',
       detail: 'lost: the exec server was ended by SIGKILL',
@@ -336,7 +336,7 @@ describe('a host', () => {
     expect(tables().processes.prc_9).toMatchObject({ state: 'running' })
     expect(await decide(card!)).toMatchObject({
       ok: false,
-      message: 'It does not wait any more: the exec-server stopped.',
+      message: 'It does not wait any more: the exec server stopped.',
     })
     const next = ask(command('make', 'z'), { processId: 'prc_3' })
     await until(() => pending().length === 1)

@@ -1,5 +1,6 @@
 import type { ApprovalView, WhyView } from '../../preload/api.ts'
 import type { Decision } from '../../sidecars/protocol/decision.ts'
+import { UNKNOWN_SESSION, type SessionId } from '../../sidecars/protocol/ids.ts'
 import { decidingStep, type Judgement } from '../rules/rules.ts'
 import type { ApprovalRequest, Ending } from './request-book.ts'
 
@@ -20,7 +21,7 @@ export function approvalView(
     id,
     sessionId: origin.sessionId,
     processId: origin.processId ?? null,
-    agentName: session?.agentName ?? 'An agent that is gone',
+    agentName: session?.agentName ?? strangerName(origin.sessionId),
     sessionTitle: session?.title ?? origin.sessionId,
     subject,
     subjectHash,
@@ -33,6 +34,11 @@ export function approvalView(
     expiresAtMs: 'waiting' in state ? state.expiresAtMs : null,
     waiting: 'waiting' in state ? state.waiting : 0,
   }
+}
+
+/** Whose name we do not know: its session was never announced, or is long over. */
+function strangerName(sessionId: SessionId): string {
+  return sessionId === UNKNOWN_SESSION ? 'A program that Gatehouse did not start' : 'An agent that is gone'
 }
 
 function endedBecause(ending: Exclude<Ending, { state: 'decided' }>): string {

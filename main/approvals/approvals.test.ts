@@ -49,7 +49,10 @@ function newApprovals(): Approvals {
     rules,
     audit: { record: (event) => void journal.push(event), canRecord: () => canRecord },
     rulesFolder: '/data/rules',
-    sessionOf: (id) => ({ agentName: 'agent', title: `title of ${id}`, via: id === B ? 'command-line' : 'mcp-stdio' }),
+    sessionOf: (id) =>
+      id === 'unknown'
+        ? undefined
+        : { agentName: 'agent', title: `title of ${id}`, via: id === B ? 'command-line' : 'mcp-stdio' },
     publish: (id, view) => void (view ? rows.set(id, view) : rows.delete(id)),
     onPendingChanged: () => {},
     now: () => now,
@@ -389,6 +392,13 @@ describe('wide answers', () => {
     expect(pending()[1]!.scopes).toEqual(['once'])
     await settled()
     expect(asked.outcome).toBeUndefined()
+  })
+
+  it('are offered for a session only where there is one', () => {
+    ask(connection('a.test'), { session: 'unknown' as SessionId })
+    expect(pending()).toMatchObject([
+      { scopes: ['once', 'always'], agentName: 'A program that Gatehouse did not start' },
+    ])
   })
 
   it('preview the rule and what it would have matched in the last 30 days', async () => {

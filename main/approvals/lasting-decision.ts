@@ -1,7 +1,7 @@
 /** Answers that hold for longer than one question: which are offered, what they write, how that reads. */
 import type { RulePreview } from '../../preload/api.ts'
 import type { Scope, Verdict } from '../../sidecars/protocol/decision.ts'
-import type { RuleId } from '../../sidecars/protocol/ids.ts'
+import { UNKNOWN_SESSION, type RuleId } from '../../sidecars/protocol/ids.ts'
 import { subjectLine } from '../audit/subject-line.ts'
 import { ruleWords, type Rule, type Rules } from '../rules/rules.ts'
 import type { ApprovalRequest } from './request-book.ts'
@@ -24,7 +24,8 @@ export const judgedOf = ({ subject, subjectHash, origin }: ApprovalRequest) => (
 export function offeredScopes(rules: Rules, request: ApprovalRequest): Scope[] {
   const wider = request.scopes.filter((scope) => {
     if (scope === 'once' || request.subject.kind === 'elicitation') return false
-    return scope === 'session' || rules.propose(judgedOf(request), 'allow') !== undefined
+    if (scope === 'session') return request.origin.sessionId !== UNKNOWN_SESSION
+    return rules.propose(judgedOf(request), 'allow') !== undefined
   })
   return ['once', ...wider]
 }

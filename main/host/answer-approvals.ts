@@ -6,6 +6,7 @@ import type { Audit } from '../audit/audit.ts'
 import { subjectLine } from '../audit/subject-line.ts'
 import type { Leases } from '../egress/leases.ts'
 import type { SidecarLink } from '../sidecar-clients/sidecar-link.ts'
+import { SIDECAR_WORDS } from '../sidecar-clients/sidecar-words.ts'
 
 export interface AnswerOptions {
   approvals: Approvals
@@ -35,7 +36,7 @@ async function answer(
   const answered = await options.approvals.ask(params, {
     asker: { sidecar: link.name, generation: link.generation },
     signal,
-    whyGone: () => (peer.isClosed ? `the ${link.name} stopped` : goneClause(params)),
+    whyGone: () => (peer.isClosed ? `${SIDECAR_WORDS[link.name]} stopped` : goneClause(params)),
     onPending: (requestId) => peer.notify('approvals/pending', { requestId, origin }),
   })
   return { ...answered, environment: await environmentFor(options, params, answered, signal) }

@@ -6,6 +6,7 @@ import { watchGenerations } from '../sidecar-clients/life.ts'
 import { McpServerClient } from '../sidecar-clients/mcp-server-client.ts'
 import { NetworkProxyClient } from '../sidecar-clients/network-proxy-client.ts'
 import type { SidecarLink } from '../sidecar-clients/sidecar-link.ts'
+import { SIDECAR_WORDS } from '../sidecar-clients/sidecar-words.ts'
 import type { Foundation } from './foundation.ts'
 import { answerApprovals } from './answer-approvals.ts'
 import type { Runs } from './runs.ts'
@@ -26,12 +27,6 @@ export interface FollowOptions {
   proxyRules: ProxyRules
   configs: SidecarConfigs
   links: Record<SidecarName, SidecarLink>
-}
-
-export const SIDECAR_WORDS: Record<SidecarName, string> = {
-  'exec-server': 'the exec server',
-  'mcp-server': 'the MCP server',
-  'network-proxy': 'the network proxy',
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { SidecarView } from '../../preload/api.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
+import { SIDECAR_WORDS } from './sidecar-words.ts'
 import type { SupervisedSidecar } from '../supervisor/supervised-sidecar.ts'
 
 /** What a client needs of its sidecar: the same object over all its lives. */
@@ -29,11 +30,13 @@ export function whenReady(link: SidecarLink, { timeoutMs, signal }: ReadyOptions
     const look = ({ state, lastError }: SidecarView) => {
       if (state === 'ready') settle()
       else if (state === 'failed' || state === 'stopped')
-        settle(new RpcError('unavailable', `the ${link.name} is not running: ${lastError ?? 'it was stopped'}`))
+        settle(
+          new RpcError('unavailable', `${SIDECAR_WORDS[link.name]} is not running: ${lastError ?? 'it was stopped'}`),
+        )
     }
-    const onAbort = () => settle(new RpcError('cancelled', `no longer waiting for the ${link.name}`))
+    const onAbort = () => settle(new RpcError('cancelled', `no longer waiting for ${SIDECAR_WORDS[link.name]}`))
     const timer = setTimeout(
-      () => settle(new RpcError('unavailable', `the ${link.name} did not come back within ${timeoutMs} ms`)),
+      () => settle(new RpcError('unavailable', `${SIDECAR_WORDS[link.name]} did not come back within ${timeoutMs} ms`)),
       timeoutMs,
     )
     const dispose = link.onChanged(look)
