@@ -1,0 +1,159 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { array, object } from '../protocol/decode.ts'
+import {
+  approvalsRequest,
+  connectionsChanged,
+  leaseGranted,
+  networkRule,
+  type ConnectionFacts,
+} from '../protocol/host-channel.ts'
+import { unknown } from '../protocol/decode.ts'
+import { RpcPeer } from '../rpc/peer.ts'
+import { memoryPair } from '../rpc/memory-transport.ts'
+import { subjectHash } from './policy/decider.ts'
+import { echoOrigin } from './test-kit/origins.ts'
+import { eventually } from './test-kit/owner.ts'
+import { connectTo, RawClient } from './test-kit/raw-client.ts'
+import { underHost } from './under-host.ts'
+
+const emptyAnswer = object({})
+const revisionAnswer = object({ revision: unknown })
+
+/** A sidecar under a host that answers every question with `verdict`. */
+async function sidecar(config: Record<string, unknown> = {}, verdict: 'allow' | 'deny' = 'deny') {
+  const [hostEnd, sidecarEnd] = memoryPair()
+  const host = new RpcPeer(hostEnd)
+  const connections = new Map<string, ConnectionFacts>()
+  const questions: unknown[] = []
+  host.onNotification('connections/changed', connectionsChanged, ({ connections: batch }) => {
+    for (const facts of batch) connections.set(facts.id, facts)
+  })
+  host.onRequest('approvals/request', approvalsRequest, (request) => {
+    questions.push(request)
+    return {
+      requestId: 'req_1',
+      decision: {
+        verdict,
+        scope: 'once',
+        actor: { kind: 'person', via: 'window' },
+        subjectHash: subjectHash(request.subject as Parameters<typeof subjectHash>[0]),
+        decidedAtMs: 0,
+      },
+    }
+  })
+  const peer = new RpcPeer(sidecarEnd)
+  const params = { protocolVersion: 1, instanceId: 'i', generation: 1, dataDir: '/d', runDir: '/r' }
+  const instance = await underHost({
+    host: peer,
+    params: { ...params, config: { http: { host: '127.0.0.1', port: 0 }, ...config } },
+    onPort() {},
+  })
+  onTestFinished(() => instance.shutdown(1000))
+  host.start()
+  peer.start()
+  return { host, instance, connections, questions, port: Number(new URL(instance.endpoints.http!).port) }
+}
+
+describe('the proxy under a host', () => {
+  it('announces its addresses, SOCKS only when it is on', async () => {
+    expect(Object.keys((await sidecar()).instance.endpoints)).toEqual(['http'])
+    const both = await sidecar({ socks: { host: '127.0.0.1', port: 0 } })
+    expect(both.instance.endpoints).toMatchObject({ http: /^http:/, socks: /^socks5h:/ } as never)
+  })
+
+  it('P08 acknowledges rules with their revision, after which they hold', async () => {
+    const origin = await echoOrigin()
+    const { host, port, connections } = await sidecar({ unknownHost: 'block' })
+    const rule = { id: 'rul_1', pattern: '127.0.0.1', port: origin.port, verdict: 'allow', scope: 'always' }
+    expect(await host.request('rules/set', { revision: 7, rules: [rule] }, revisionAnswer)).toEqual({ revision: 7 })
+    const client = await RawClient.open(port)
+    expect((await client.send(connectTo(`127.0.0.1:${origin.port}`)).answer('HEAD')).status).toBe(200)
+    await eventually(() => [...connections.values()].some(({ ruleId }) => ruleId === 'rul_1'))
+  })
+
+  it('rejects bad rules whole, naming the one, and keeps the old ones', async () => {
+    const { host } = await sidecar()
+    const rules = [
+      { id: 'a', pattern: 'a.test', verdict: 'allow', scope: 'always' },
+      { id: 'b', pattern: 'http://b', verdict: 'allow', scope: 'always' },
+    ]
+    expect(array(networkRule)(rules, 'rules')).toHaveLength(2)
+    await expect(host.request('rules/set', { revision: 2, rules }, revisionAnswer)).rejects.toMatchObject({
+      code: 'invalidParams',
+      message: expect.stringMatching(/^rules\[1\]\.pattern: /) as string,
+    })
+  })
+
+  it('asks the host with the lease’s process and session, and reports the outcome', async () => {
+    const { host, questions, connections } = await sidecar({}, 'deny')
+    const granted = await host.request(
+      'leases/grant',
+      { leaseId: 'lea_1', processId: 'prc_1', sessionId: 'ses_1', command: 'curl' },
+      leaseGranted,
+    )
+    const client = await RawClient.open(Number(new URL(granted.environment.HTTPS_PROXY!).port))
+    expect((await client.send(connectTo('a.test:443')).answer()).status).toBe(403)
+    expect(questions).toMatchObject([
+      {
+        subject: { kind: 'connection', host: 'a.test', port: 443, protocol: 'https', method: 'CONNECT' },
+        origin: { sessionId: 'ses_1', processId: 'prc_1' },
+        gate: 'ask',
+      },
+    ])
+    await eventually(() =>
+      [...connections.values()].some(({ leaseId, state }) => leaseId === 'lea_1' && state === 'blocked'),
+    )
+    expect(await host.request('leases/revoke', { leaseId: 'lea_1' }, emptyAnswer)).toEqual({})
+  })
+
+  it('P28 allowed hosts never stand in a no-proxy variable', async () => {
+    const { host } = await sidecar({ rules: [{ id: 'a', pattern: 'api.test', verdict: 'allow', scope: 'always' }] })
+    const { environment } = await host.request(
+      'leases/grant',
+      { leaseId: 'l', sessionId: 's', command: '' },
+      leaseGranted,
+    )
+    for (const [name, value] of Object.entries(environment))
+      if (/no_?proxy/i.test(name)) expect(value).not.toContain('api.test')
+  })
+
+  it('takes live settings over and refuses fixed ones by name', async () => {
+    const { instance } = await sidecar()
+    const config = { http: { host: '127.0.0.1', port: 0 } }
+    await instance.configure({ ...config, mode: 'limited' })
+    await expect(instance.configure({ ...config, enabled: false })).rejects.toMatchObject({
+      code: 'invalidParams',
+      message: 'cannot update network.enabled on a running proxy; restart it',
+    })
+    await expect(instance.configure({ http: 5 })).rejects.toMatchObject({
+      code: 'invalidParams',
+      message: /^config\.http/,
+    })
+  })
+
+  it('a host that goes away while it is asked is a refusal', async () => {
+    const [hostEnd, sidecarEnd] = memoryPair()
+    const host = new RpcPeer(hostEnd).onRequest('approvals/request', approvalsRequest, () => {
+      host.close()
+      return new Promise(() => {})
+    })
+    const peer = new RpcPeer(sidecarEnd)
+    const instance = await underHost({
+      host: peer,
+      params: {
+        protocolVersion: 1,
+        instanceId: 'i',
+        generation: 1,
+        dataDir: '',
+        runDir: '',
+        config: { http: { host: '127.0.0.1', port: 0 } },
+      },
+      onPort() {},
+    })
+    onTestFinished(() => instance.shutdown(1000))
+    host.start()
+    peer.start()
+    const client = await RawClient.open(Number(new URL(instance.endpoints.http!).port))
+    expect((await client.send(connectTo('a.test:443')).answer()).status).toBe(403)
+  })
+})
