@@ -1,6 +1,6 @@
 /** For integration tests: the built command line on a data folder of its own. */
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import {
@@ -29,14 +29,19 @@ export interface Started {
 
 /** A data folder with everything that runs on it. */
 export class CliHome {
-  readonly dataDir = mkdtempSync(join(tmpdir(), 'gh-cli-'))
+  private readonly root = mkdtempSync(join(tmpdir(), 'gh-cli-'))
+  /** The owner's home, empty: no profile of this machine takes part. */
+  readonly homeDir = join(this.root, 'home')
+  readonly dataDir = join(this.root, 'data')
   readonly lockDir = join(this.dataDir, 'run')
   readonly env: NodeJS.ProcessEnv
   private readonly started: Started[] = []
   private readonly seen = new Map<string, ProcessEntry>()
 
   constructor(env: NodeJS.ProcessEnv = {}) {
-    this.env = { ...process.env, GATEHOUSE_HOME: this.dataDir, ...env }
+    mkdirSync(this.homeDir)
+    mkdirSync(this.dataDir, { mode: 0o700 })
+    this.env = { ...process.env, HOME: this.homeDir, SHELL: '/bin/bash', GATEHOUSE_HOME: this.dataDir, ...env }
   }
 
   start(args: string[], options: SpawnOptions = {}): Started {
@@ -104,6 +109,6 @@ export class CliHome {
     }
     for (const { child } of this.started) child.kill('SIGKILL')
     for (const entry of this.seen.values()) await signalProcess(entry, 'SIGKILL')
-    rmSync(this.dataDir, { recursive: true, force: true })
+    rmSync(this.root, { recursive: true, force: true })
   }
 }

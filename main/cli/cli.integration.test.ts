@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SIDECAR_NAMES } from '../../sidecars/protocol/host-channel.ts'
-import { readProcessIdentity } from '../../sidecars/rpc/process-identity.ts'
+import { isSameProcess, readProcessIdentity, type ProcessEntry } from '../../sidecars/rpc/process-identity.ts'
 import type { ApprovalView, ProcessView, SidecarView } from '../../preload/api.ts'
 import { ControlClient } from '../control/control-client.ts'
 import { readLiveHostFile } from '../control/host-file.ts'
@@ -36,6 +36,9 @@ const snapshot = async () => {
   return feed
 }
 const isAlive = async (pid: number) => (await readProcessIdentity(pid)) !== undefined
+/** What still runs, for a failure that can be understood. */
+const commandLineOf = async (entry: ProcessEntry) =>
+  (await isSameProcess(entry)) ? readFileSync(`/proc/${entry.pid}/cmdline`, 'utf8').replaceAll('\0', ' ') : 'gone'
 async function until(isReached: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await isReached())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
@@ -58,7 +61,7 @@ describe('a headless host', () => {
     const below = await home.below(pid)
     host.child.kill('SIGTERM')
     expect(await host.finished).toMatchObject({ exitCode: 0, signal: null })
-    for (const entry of below) expect(await isAlive(entry.pid)).toBe(false)
+    for (const entry of below) await until(async () => (await commandLineOf(entry)) === 'gone')
     expect(readdirSync(home.lockDir).filter((name) => !name.startsWith('ledger'))).toEqual([])
     expect((await home.run(['status'])).exitCode).toBe(1)
   })
@@ -70,7 +73,8 @@ describe('a headless host', () => {
     expect(second.stderr).toContain(`running already with this data folder (process ${host.child.pid}`)
   })
 
-  test('SIGKILL of the host leaves no process, not even one that ignores SIGTERM in a session of its own', async () => {
+  test('SIGKILL of the host leaves no process: none that ignores SIGTERM in a session of its own, no slow profile', async () => {
+    writeFileSync(join(home.homeDir, '.bash_profile'), 'sleep 200\n')
     const host = await home.serve()
     const stubborn = home.start([
       'run',
@@ -83,7 +87,7 @@ describe('a headless host', () => {
     const below = await home.below(host.child.pid ?? 0)
     expect(below.length).toBeGreaterThan(4)
     host.child.kill('SIGKILL')
-    await until(async () => (await Promise.all(below.map((entry) => isAlive(entry.pid)))).every((alive) => !alive))
+    for (const entry of below) await until(async () => (await commandLineOf(entry)) === 'gone')
     expect(await stubborn.finished).toMatchObject({ exitCode: 125, stderr: expect.stringContaining('lost the host') })
     // And the next one starts on what it left.
     await home.serve()
@@ -382,11 +386,10 @@ describe('rules and decisions', () => {
     })
     answer.resume()
     expect([answer.statusCode, answer.headers['x-proxy-error']]).toEqual([403, expect.any(String)])
-    const { tables } = await snapshot()
-    const [connection] = Object.values(tables.connections).filter(
-      ({ host, port }) => host === '127.0.0.1' && port === 9,
-    )
-    expect(connection).toMatchObject({ state: 'blocked', sessionTitle: expect.stringContaining('terminal') })
+    const blocked = async () =>
+      Object.values((await snapshot()).tables.connections).find(({ host, port }) => host === '127.0.0.1' && port === 9)
+    await until(async () => (await blocked()) !== undefined)
+    expect(await blocked()).toMatchObject({ state: 'blocked', sessionTitle: expect.stringContaining('terminal') })
   })
 })
 

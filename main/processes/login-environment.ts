@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { basename } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
@@ -68,6 +70,7 @@ export async function readLoginEnvironment(options: LoginEnvironmentOptions = {}
     return { variables: {}, warning: `The login shell ${shell} is not one that can be asked for its environment.` }
   const mark = randomBytes(16).toString('hex')
   try {
+    await access(shell, constants.X_OK)
     const output = await runShell(shell, mark, env, deadlineMs)
     const variables = parseMarked(output, mark)
     if (!variables.PATH) return { variables: {}, warning: `The login shell ${shell} did not tell its PATH.` }
@@ -95,12 +98,18 @@ function parseMarked(output: string, mark: string): Record<string, string> {
   return variables
 }
 
+/**
+ * A profile may take minutes, and the host can be gone by then, however it went: the end of descriptor 3
+ * ends the whole group.
+ */
+const GUARDED = '(read -r _ <&3; kill -s KILL 0) > /dev/null & exec 3<&-; exec "$@"'
+
 /** Resolves with what the shell printed, up to the end of the answer or its own end. */
 function runShell(shell: string, mark: string, env: NodeJS.ProcessEnv, deadlineMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(shell, ['-l', '-i', '-c', scriptFor(mark)], {
+    const child = spawn('/bin/sh', ['-c', GUARDED, 'gatehouse-login', shell, '-l', '-i', '-c', scriptFor(mark)], {
       // Profiles that start programs must not write to our terminal, nor read from it.
-      stdio: ['ignore', 'pipe', 'ignore'],
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
       detached: true,
       cwd: env.HOME ?? '/',
       env: cleaned(env),
@@ -114,12 +123,14 @@ function runShell(shell: string, mark: string, env: NodeJS.ProcessEnv, deadlineM
     const end = (error?: Error) => {
       clearTimeout(timer)
       killGroup(child.pid)
-      child.stdout.destroy()
+      for (const stream of child.stdio) stream?.destroy()
       if (error) reject(error)
       else resolve(output)
     }
     child.once('error', end)
-    child.stdout.on('data', (chunk: Buffer) => {
+    // A shell that ends before the pipe was made says so by its exit.
+    child.stdio[3]?.on('error', () => {})
+    child.stdout?.on('data', (chunk: Buffer) => {
       output += decoder.write(chunk)
       if (output.split(mark).length > 2) end()
       else if (output.length > MOST_BYTES) end(new Error('it prints without end'))
