@@ -112,6 +112,8 @@ export class McpServerHandle {
     const timeout = seconds(this.config.startup_timeout_sec, DEFAULT_STARTUP_SEC)
     await client.connect(this.transport(), { timeout })
     this.client = client
+    // The library has callbacks, not events.
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener
     client.onclose = () => {
       if (this.client === client) this.client = null
     }

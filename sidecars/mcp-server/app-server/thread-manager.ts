@@ -9,7 +9,8 @@ import { DEFAULT_INSTRUCTIONS } from '../engine/prompt.ts'
 import type { EngineServices } from '../engine/services.ts'
 import type { DynamicToolSpec } from '../engine/thread-runtime.ts'
 import { settingsOfRecord, withOverrides, type Settings, type SettingsOverrides } from '../engine/thread-settings.ts'
-import { ThreadSession } from '../engine/thread-session.ts'
+import { ThreadSession, type StoredHistory } from '../engine/thread-session.ts'
+import type { ThreadLog } from '../rollout/thread-log.ts'
 import type { TraceSubmission } from '../engine/submissions.ts'
 import { usageOfRecord } from '../engine/token-usage.ts'
 import { uuid7 } from '../engine/uuid7.ts'
@@ -81,7 +82,7 @@ export class ThreadManager {
     const meta = this.metaOf(id, options)
     const log = options.ephemeral ? null : this.options.store.create(meta)
     const stored = log?.thread ?? this.ephemeralThread(id, options)
-    return this.load(stored, options, log, [], null)
+    return this.load(stored, options, log, () => Promise.resolve({ items: [], usage: null }))
   }
 
   /** Loads a thread from disk, or gives the one that is loaded already. */
@@ -89,19 +90,15 @@ export class ThreadManager {
     threadId: string,
     overrides: SettingsOverrides,
     options: Omit<StartOptions, 'settings' | 'ephemeral' | 'historyMode' | 'threadSource'> & { defaults: Settings },
-  ): Promise<{ thread: LoadedThread; projection: TurnProjection | null }> {
+  ): Promise<LoadedThread> {
     const known = this.loaded.get(threadId)
-    if (known) return { thread: known, projection: null }
+    if (known) return known
     const { log, turnContext } = await this.options.store.open(threadId).catch((error: unknown) => {
       throw error instanceof ThreadMissing ? invalidRequest(error.message) : error
     })
-    const { projection } = await this.options.store.readAll(log.thread)
-    projection.closeOpenTurns()
-    const { history, added } = repairHistory(projection.history)
-    for (const item of added) log.append('response_item', item)
     const stored = turnContext ? withOverrides(options.defaults, settingsOfRecord(turnContext)) : options.defaults
     const settings = withOverrides(stored, overrides)
-    const thread = this.load(
+    return this.load(
       log.thread,
       {
         ...options,
@@ -111,10 +108,8 @@ export class ThreadManager {
         threadSource: log.thread.threadSource,
       },
       log,
-      history,
-      projection,
+      () => this.storedHistory(log),
     )
-    return { thread, projection }
   }
 
   /**
@@ -128,7 +123,7 @@ export class ThreadManager {
     options: Omit<StartOptions, 'settings'> & { defaults: Settings },
   ): Promise<{ thread: LoadedThread; projection: TurnProjection }> {
     await this.loaded.get(source.id)?.session.persist()
-    const { projection: whole } = await this.options.store.readAll(source)
+    const { projection: whole } = await this.options.store.read(source, 'turns')
     const endOrdinal = cutOrdinal(whole, boundary)
     const id = uuid7(this.options.nowMs())
     const base = { thread_id: source.id, end_ordinal_exclusive: endOrdinal, end_byte_offset: 0 }
@@ -150,16 +145,23 @@ export class ThreadManager {
       forkedFromId: source.id,
       preview: source.preview,
     }
-    const thread = this.load(
-      stored,
-      { ...options, settings },
-      log,
-      repairHistory(projection.history).history,
-      projection,
+    const thread = this.load(stored, { ...options, settings }, log, () =>
+      Promise.resolve({
+        items: repairHistory(projection.history).history,
+        usage: usageOfRecord(projection.tokenUsage),
+      }),
     )
     // A fork can be listed and read at once.
     await log?.flush(true)
     return { thread, projection }
+  }
+
+  /** The model's history from disk, made whole after a crash; what was missing is stored, once. */
+  private async storedHistory(log: ThreadLog): Promise<StoredHistory> {
+    const { projection } = await this.options.store.read(log.thread, 'history')
+    const { history, added } = repairHistory(projection.history)
+    for (const item of added) log.append('response_item', item)
+    return { items: history, usage: usageOfRecord(projection.tokenUsage) }
   }
 
   view(thread: LoadedThread, turns: Thread['turns'] = []): Thread {
@@ -218,8 +220,7 @@ export class ThreadManager {
     stored: StoredThread,
     options: StartOptions,
     log: ThreadSession['log'],
-    history: readonly Record<string, unknown>[],
-    projection: TurnProjection | null,
+    history: () => Promise<StoredHistory>,
   ): LoadedThread {
     const session = new ThreadSession({
       id: stored.id,
@@ -227,7 +228,6 @@ export class ThreadManager {
       settings: options.settings,
       log,
       history,
-      usage: usageOfRecord(projection?.tokenUsage ?? null),
       baseInstructions: options.baseInstructions ?? DEFAULT_INSTRUCTIONS,
       developerInstructions: options.developerInstructions,
       compactPrompt: options.compactPrompt,

@@ -54,14 +54,19 @@ export class TurnRefused extends Error {
   }
 }
 
+export interface StoredHistory {
+  items: readonly ResponseItem[]
+  usage: ThreadTokenUsage | null
+}
+
 export interface ThreadSessionOptions {
   id: string
   services: EngineServices
   settings: Settings
   /** Null for an ephemeral thread. */
   log: ThreadLog | null
-  history: readonly ResponseItem[]
-  usage: ThreadTokenUsage | null
+  /** Called once, when the history is first needed: most threads that are opened are only looked at. */
+  history: () => Promise<StoredHistory>
   baseInstructions: string
   developerInstructions: string | null
   compactPrompt: string | null
@@ -75,7 +80,7 @@ export class ThreadSession implements ThreadRuntime {
   readonly id: string
   readonly services: EngineServices
   readonly emit: Emit
-  readonly history: ModelHistory
+  readonly history = new ModelHistory()
   readonly terminals: Terminals
   readonly dynamicTools: readonly DynamicToolSpec[]
   readonly approvals: SessionApprovals = {
@@ -86,7 +91,8 @@ export class ThreadSession implements ThreadRuntime {
     network: false,
   }
   settings: Settings
-  usage: ThreadTokenUsage | null
+  usage: ThreadTokenUsage | null = null
+  private historyRead: Promise<void> | null = null
   private active: ActiveTurn | null = null
   private readonly flags: ThreadActiveFlag[] = []
   private readonly submissions: Submissions
@@ -98,9 +104,6 @@ export class ThreadSession implements ThreadRuntime {
     this.services = options.services
     this.emit = options.services.emit
     this.settings = options.settings
-    this.history = new ModelHistory(options.history)
-    this.usage = options.usage
-    this.lastTotalTokens = options.usage?.last.totalTokens ?? 0
     this.terminals = new Terminals(options.services.exec)
     this.dynamicTools = options.dynamicTools
     this.submissions = new Submissions(options.trace)
@@ -231,6 +234,7 @@ export class ThreadSession implements ThreadRuntime {
   /** Adds response items to the history without a turn. */
   inject(items: readonly ResponseItem[]): Promise<void> {
     return this.submissions.submit('inject_items', async () => {
+      await this.readHistory()
       await this.materialize()
       this.record(...items)
       await this.persist()
@@ -241,6 +245,7 @@ export class ThreadSession implements ThreadRuntime {
   replaceHistory(store: () => Promise<readonly ResponseItem[]>): Promise<void> {
     return this.submissions.submit('thread_rollback', async () => {
       if (this.active) throw new TurnRefused('notIdle', this.active.id)
+      this.historyRead = Promise.resolve()
       this.history.replace(await store())
       this.lastTotalTokens = 0
     })
@@ -337,6 +342,16 @@ export class ThreadSession implements ThreadRuntime {
 
   // ------------------------------------------------------------------ turns
 
+  /** Reads the stored history, once; whatever was added meanwhile would stand in front of it. */
+  private readHistory(): Promise<void> {
+    this.historyRead ??= this.options.history().then(({ items, usage }) => {
+      this.history.replace(items)
+      this.usage ??= usage
+      this.lastTotalTokens = usage?.last.totalTokens ?? 0
+    })
+    return this.historyRead
+  }
+
   private applySettings(settings: Settings): void {
     if (settings === this.settings) return
     this.settings = settings
@@ -373,10 +388,12 @@ export class ThreadSession implements ThreadRuntime {
     this.log?.append('turn_context', turnContextRecord(turn.id, turn.settings))
     this.announceStatus()
     this.emit('turn/started', { threadId: this.id, turn: turn.view('inProgress', null) })
-    const working = work(turn).then(
-      () => null,
-      (error: unknown) => error,
-    )
+    const working = this.readHistory()
+      .then(() => work(turn))
+      .then(
+        () => null,
+        (error: unknown) => error,
+      )
     const outcome = await this.untilDoneOrAborted(turn, working)
     await this.end(turn, outcome)
   }

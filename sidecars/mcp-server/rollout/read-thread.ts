@@ -13,43 +13,51 @@ export interface ReadThread {
   damaged: { path: string; offset: number }[]
 }
 
+/** Which account of a thread is wanted: what people see, what the model sees, or both. */
+export type Wanted = 'turns' | 'history' | 'all'
+
 /**
+ * Reads a thread's files. Lines that the wanted account does not need are passed over without parsing:
+ * in a long thread that is most of them.
  * @param findPath where the file of a thread (a base) stands; null when it is gone
  */
 export async function readThread(
   thread: StoredThread,
   findPath: (base: HistoryBase) => Promise<string | null>,
+  wanted: Wanted = 'all',
 ): Promise<ReadThread> {
   const projection = new TurnProjection()
   const damaged: ReadThread['damaged'] = []
-  if (thread.base) await readBase(thread.base, findPath, projection, damaged, 0)
-  await readFileInto(thread.path, Number.MAX_SAFE_INTEGER, projection, damaged)
+  const into: Target = { projection, damaged, wanted }
+  if (thread.base) await readBase(thread.base, findPath, into, 0)
+  await readFileInto(thread.path, Number.MAX_SAFE_INTEGER, into)
   return { projection, damaged }
 }
 
 async function readBase(
   base: HistoryBase,
   findPath: (base: HistoryBase) => Promise<string | null>,
-  projection: TurnProjection,
-  damaged: ReadThread['damaged'],
+  into: Target,
   depth: number,
 ): Promise<void> {
   if (depth > MAX_BASES) throw new Error(`thread ${base.threadId} builds on more than ${MAX_BASES} others`)
   const path = await findPath(base)
   if (path === null) return
   const own = await firstRecordBase(path)
-  if (own) await readBase(own, findPath, projection, damaged, depth + 1)
-  await readFileInto(path, base.endOrdinal, projection, damaged)
+  if (own) await readBase(own, findPath, into, depth + 1)
+  await readFileInto(path, base.endOrdinal, into)
 }
 
-async function readFileInto(
-  path: string,
-  endOrdinal: number,
-  projection: TurnProjection,
-  damaged: ReadThread['damaged'],
-): Promise<void> {
+interface Target {
+  projection: TurnProjection
+  damaged: ReadThread['damaged']
+  wanted: Wanted
+}
+
+async function readFileInto(path: string, endOrdinal: number, { projection, damaged, wanted }: Target): Promise<void> {
   for await (const lines of readLines(path))
     for (const line of lines) {
+      if (line.text !== null && endOrdinal === Number.MAX_SAFE_INTEGER && isBeside(line.text, wanted)) continue
       const parsed = line.text === null ? { records: [], damaged: true } : parseLine(line.text)
       if (parsed.damaged) damaged.push({ path, offset: line.offset })
       for (const record of parsed.records) {
@@ -57,6 +65,17 @@ async function readFileInto(
         projection.add(record)
       }
     }
+}
+
+const LINE_START = /^\{"timestamp":"[^"]*","ordinal":\d+,"type":"(\w+)","payload":\{"type":"(\w+)"/
+
+/** Whether a line is of no use to the wanted account. Lines that look unusual are always read. */
+function isBeside(text: string, wanted: Wanted): boolean {
+  if (wanted === 'all') return false
+  const [, type, kind] = LINE_START.exec(text) ?? []
+  if (wanted === 'turns') return type === 'response_item' || type === 'compacted'
+  // The person's messages mark the turns that a rollback counts.
+  return type === 'event_msg' && kind === 'item_completed' && !/"type":"[uU]serMessage"/.test(text)
 }
 
 /** The base that a file's own `session_meta` names. */

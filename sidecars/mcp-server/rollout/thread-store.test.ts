@@ -155,7 +155,7 @@ describe('a thread on disk', () => {
     turn(log, 't1')
     turn(log, 't2', null)
     await log.flush()
-    const { projection } = await store.readAll(log.thread)
+    const { projection } = await store.read(log.thread, 'all')
     expect(projection.turns.map((t) => [t.id, t.status, t.items.length])).toEqual([
       ['t1', 'completed', 2],
       ['t2', 'inProgress', 2],
@@ -175,7 +175,7 @@ describe('a thread on disk', () => {
     turn(again, 't2')
     await again.flush()
     expect(await turnIds(ID(1))).toEqual(['t1', 't2'])
-    const { projection, damaged } = await store.readAll(again.thread)
+    const { projection, damaged } = await store.read(again.thread, 'all')
     expect([projection.turns.length, damaged.length]).toEqual([2, 1])
     const ordinals = readFileSync(path, 'utf8')
       .split('\n')
@@ -212,7 +212,7 @@ describe('history that was taken back', () => {
     log.append('event_msg', { type: 'thread_rolled_back', num_turns: numTurns })
     await log.flush()
     expect(await turnIds(ID(1))).toEqual(left)
-    const { projection } = await store.readAll(log.thread)
+    const { projection } = await store.read(log.thread, 'all')
     expect([projection.turns.map((t) => t.id), projection.history.length]).toEqual([left, left.length * 2])
   })
 
@@ -226,7 +226,7 @@ describe('history that was taken back', () => {
     log.append('event_msg', { type: 'thread_rolled_back', num_turns: 1 })
     log.append('event_msg', { type: 'thread_rolled_back', num_turns: 1 })
     await log.flush()
-    expect((await store.readAll(log.thread)).projection.history).toEqual([])
+    expect((await store.read(log.thread, 'all')).projection.history).toEqual([])
   })
 
   it('reverts to before a turn', async () => {
@@ -235,7 +235,7 @@ describe('history that was taken back', () => {
     turn(log, 't4')
     await log.flush()
     expect(await turnIds(ID(1))).toEqual(['t1', 't4'])
-    expect((await store.readAll(log.thread)).projection.turns.map((t) => t.id)).toEqual(['t1', 't4'])
+    expect((await store.read(log.thread, 'all')).projection.turns.map((t) => t.id)).toEqual(['t1', 't4'])
   })
 
   it('E109 gives a lost call one output, once, and drops an output nobody asked for', () => {

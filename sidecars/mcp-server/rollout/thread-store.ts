@@ -11,7 +11,7 @@ import type { Turn } from '../../protocol/app-server/thread.ts'
 import { indexFile, indexFiles } from './index-files.ts'
 import { itemFromCodex } from './item-from-codex.ts'
 import { readCursor, writeCursor } from './page-cursor.ts'
-import { readThread, type ReadThread } from './read-thread.ts'
+import { readThread, type ReadThread, type Wanted } from './read-thread.ts'
 import { threadFromMeta } from './rollout-indexer.ts'
 import { ARCHIVE_FOLDER, rolloutPath } from './rollout-path.ts'
 import { parseLine, type RecordPayload } from './rollout-record.ts'
@@ -111,9 +111,9 @@ export class ThreadStore {
     )
   }
 
-  /** Everything: turns with full items and the model's history. */
-  readAll(thread: StoredThread): Promise<ReadThread> {
-    return readThread(thread, (base) => this.basePath(base))
+  /** Turns with full items, the model's history, or both. */
+  read(thread: StoredThread, wanted: Wanted): Promise<ReadThread> {
+    return readThread(thread, (base) => this.basePath(base), wanted)
   }
 
   async list(query: Omit<ThreadQuery, 'after'>, cursor: string | null): Promise<ListedThreads> {
@@ -278,7 +278,7 @@ export class ThreadStore {
     const bytes = this.index.thread(thread.id)?.indexedBytes ?? 0
     const kept = this.chained.get(thread.id)
     if (kept?.bytes === bytes) return kept.turns
-    const { turns } = (await this.readAll(thread)).projection
+    const { turns } = (await this.read(thread, 'turns')).projection
     this.chained.clear()
     this.chained.set(thread.id, { bytes, turns })
     return turns

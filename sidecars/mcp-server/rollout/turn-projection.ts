@@ -31,6 +31,8 @@ export class TurnProjection {
   /** One beyond the highest ordinal read. */
   endOrdinal = 0
   private readonly byId = new Map<string, Turn>()
+  /** Places of items in their turn, by turn and item id. */
+  private readonly places = new Map<string, Map<string, number>>()
   private readonly startOrdinals = new Map<string, number>()
   private marks: HistoryMark[] = []
   /** History before each compaction, so that a rollback over it brings the older context back. */
@@ -143,8 +145,10 @@ export class TurnProjection {
   private putItem(turnId: string, item: ThreadItem): void {
     if (!this.byId.has(turnId)) this.startTurn(turnId, {})
     const turn = this.byId.get(turnId)!
-    const at = turn.items.findLastIndex((known) => known.id === item.id)
-    if (at === -1) turn.items.push(item)
+    let places = this.places.get(turnId)
+    if (!places) this.places.set(turnId, (places = new Map()))
+    const at = places.get(item.id)
+    if (at === undefined) places.set(item.id, turn.items.push(item) - 1)
     else turn.items[at] = item
     if (item.type === 'userMessage') {
       const mark = this.marks.findLast((m) => m.turnId === turnId)
@@ -173,6 +177,7 @@ export class TurnProjection {
       if (at === -1) {
         this.turns.length = 0
         this.byId.clear()
+        this.places.clear()
         this.marks = []
         this.history = []
         return
@@ -187,7 +192,10 @@ export class TurnProjection {
     this.marks.length = at
     this.history = this.history.slice(0, length)
     const first = this.turns.findIndex((turn) => turn.id === turnId)
-    for (const turn of this.turns.splice(first)) this.byId.delete(turn.id)
+    for (const turn of this.turns.splice(first)) {
+      this.byId.delete(turn.id)
+      this.places.delete(turn.id)
+    }
   }
 }
 
