@@ -1,0 +1,91 @@
+/** Authorities that the owner's environment names, such as those of a company: they go on being trusted. */
+import { constants } from 'node:fs'
+import { open, readdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { certificatesIn } from './pem.ts'
+
+/** Variables whose value is a file of certificates. */
+export const CA_FILE_VARIABLES = [
+  'CODEX_CA_CERTIFICATE',
+  'SSL_CERT_FILE',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'NODE_EXTRA_CA_CERTS',
+  'GIT_SSL_CAINFO',
+  'PIP_CERT',
+  'BUNDLE_SSL_CA_CERT',
+  'npm_config_cafile',
+  'NPM_CONFIG_CAFILE',
+  'CARGO_HTTP_CAINFO',
+  'DENO_CERT',
+  'AWS_CA_BUNDLE',
+  'CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE',
+  'NIX_SSL_CERT_FILE',
+  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+] as const
+export const CA_DIRECTORY_VARIABLE = 'SSL_CERT_DIR'
+
+export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024
+export const MAX_DIRECTORY_ENTRIES = 256
+
+export interface CustomRoots {
+  /** DER, in the order found, the same one possibly more than once. */
+  certificates: Buffer[]
+  /** Files that could not be used, one sentence each. */
+  warnings: string[]
+}
+
+/** Reads every file and folder that `environment` names. Only certificates are taken. */
+export async function customRoots(environment: Record<string, string | undefined>): Promise<CustomRoots> {
+  const found: CustomRoots = { certificates: [], warnings: [] }
+  const files = new Map<string, string>()
+  for (const name of CA_FILE_VARIABLES) {
+    const path = environment[name]
+    if (path) files.set(path, name)
+  }
+  for (const [path, name] of files) await addFile(found, path, name)
+  for (const directory of (environment[CA_DIRECTORY_VARIABLE] ?? '').split(':'))
+    if (directory !== '') await addDirectory(found, directory)
+  return found
+}
+
+async function addFile(found: CustomRoots, path: string, name: string): Promise<void> {
+  try {
+    found.certificates.push(...certificatesIn(await readRegularFile(path)))
+  } catch (error) {
+    found.warnings.push(`${name}=${path} is not in the trust bundle: ${(error as Error).message}`)
+  }
+}
+
+async function addDirectory(found: CustomRoots, directory: string): Promise<void> {
+  try {
+    const names = (await readdir(directory)).sort()
+    if (names.length > MAX_DIRECTORY_ENTRIES)
+      found.warnings.push(
+        `${CA_DIRECTORY_VARIABLE}=${directory} has ${names.length} entries, the first ${MAX_DIRECTORY_ENTRIES} are used`,
+      )
+    for (const name of names.slice(0, MAX_DIRECTORY_ENTRIES)) {
+      // Folders of certificates also hold keys, scripts and dead links.
+      const text = await readRegularFile(join(directory, name)).catch(() => '')
+      found.certificates.push(...certificatesIn(text))
+    }
+  } catch (error) {
+    found.warnings.push(`${CA_DIRECTORY_VARIABLE}=${directory} is not in the trust bundle: ${(error as Error).message}`)
+  }
+}
+
+/** Links are resolved once, before; what is opened is no link, no pipe and not too large. */
+async function readRegularFile(path: string): Promise<string> {
+  const file = await open(
+    await realpath(path),
+    constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+  )
+  try {
+    const stats = await file.stat()
+    if (!stats.isFile()) throw new Error('it is not a regular file')
+    if (stats.size > MAX_BUNDLE_BYTES) throw new Error(`it is larger than ${MAX_BUNDLE_BYTES} bytes`)
+    return await file.readFile('utf8')
+  } finally {
+    await file.close()
+  }
+}
