@@ -305,7 +305,14 @@ export const connectionsChanged = object({ connections: array(connectionFacts) }
 /** host -> network-proxy `rules/set` {revision, rules} -> {revision} once in force. */
 export const rulesSet = object({ revision: integer(0), rules: array(networkRule) })
 /** host -> network-proxy `leases/grant` -> {environment}: proxy variables for one process. */
-export const leaseGrant = object({ leaseId, processId: optional(processId), sessionId, command: string })
+export const leaseGrant = object({
+  leaseId,
+  processId: optional(processId),
+  sessionId,
+  command: string,
+  /** Where an earlier life of the proxy served this lease: its process still goes there. Taken again when it is free. */
+  port: optional(integer(1, 65535)),
+})
 export const leaseGranted = object({ environment: record(string) })
 /** host -> network-proxy `leases/revoke` {leaseId} -> {}: open connections of the lease are closed. */
 export const leaseRevoke = object({ leaseId })
