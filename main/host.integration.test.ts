@@ -183,6 +183,25 @@ describe('a host with its real sidecars', () => {
     expect(existsSync(join(dataDir, 'RAN'))).toBe(false)
   })
 
+  it('a command that outlives a proxy goes through the next one', async () => {
+    const text = `network_rule("127.0.0.1", port=${port}, decision="allow")`
+    const { ruleId } = await host.invoke('rules.add', [text], owner)
+    const { handle, closed } = await run(['sh', '-c', `read x; curl -s http://127.0.0.1:${port}/`])
+    const { pid, generation } = tables().sidecars['network-proxy']!
+    process.kill(pid!, 'SIGKILL')
+    await until(
+      () => tables().sidecars['network-proxy']!.generation > generation && tables().rules[ruleId]!.flag === null,
+    )
+    await handle.write(Buffer.from('\n'))
+    expect((await closed).output).toBe('from the origin')
+    await until(() =>
+      Object.values(tables().connections).some(
+        ({ processId, state }) => processId === handle.processId && state !== 'blocked',
+      ),
+    )
+    await host.invoke('rules.remove', [ruleId], owner)
+  })
+
   it('shows a blocked host with its process, and one act for the session lets the same session through', async () => {
     const url = `http://127.0.0.1:${port}/`
     const { handle, closed } = await run([

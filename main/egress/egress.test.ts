@@ -319,6 +319,24 @@ describe('Leases', () => {
     expect(leases.holderOf(leaseId)).toEqual(holder)
   })
 
+  it('are given again to a new proxy, on the port that the process knows, while the process lives', async () => {
+    const granted: object[] = []
+    const leases = new Leases({
+      grantLease: async ({ leaseId: _, ...lease }) => {
+        granted.push(lease)
+        return { HTTP_PROXY: 'http://lea_x:@127.0.0.1:4512' }
+      },
+      revokeLease: async () => {},
+    })
+    const signal = new AbortController().signal
+    await leases.grant(holder, signal)
+    await leases.grant({ ...holder, processId: 'prc_2' as ProcessId }, signal)
+    await leases.revokeProcess('prc_2' as ProcessId)
+    granted.length = 0
+    await leases.grantAgain()
+    expect(granted).toEqual([{ ...holder, port: 4512 }])
+  })
+
   it('are not granted without a proxy', async () => {
     const leases = new Leases({
       grantLease: () => Promise.reject(new RpcError('unavailable', 'the network-proxy is not running')),

@@ -16,7 +16,8 @@ export interface LeaseHolder {
 /** Credentials with which processes reach the proxy, one each, and what they stand for. */
 export class Leases {
   private readonly holders = new Map<LeaseId, LeaseHolder>()
-  private readonly active = new Map<ProcessId, LeaseId>()
+  /** Leases in use, with the port of the proxy that their variables name. */
+  private readonly active = new Map<LeaseId, { port: number | undefined }>()
 
   constructor(private readonly proxy: Pick<NetworkProxyClient, 'grantLease' | 'revokeLease'>) {}
 
@@ -31,9 +32,12 @@ export class Leases {
     // Whoever knows it acts in the process's name.
     const leaseId = `lea_${randomBytes(16).toString('hex')}` as LeaseId
     this.remember(leaseId, holder)
-    if (holder.processId !== undefined) this.active.set(holder.processId, leaseId)
+    this.active.set(leaseId, { port: undefined })
     try {
-      return { leaseId, environment: await this.proxy.grantLease({ leaseId, ...holder }, signal) }
+      const environment = await this.proxy.grantLease({ leaseId, ...holder }, signal)
+      // It may have been revoked meanwhile, because its process ended.
+      if (this.active.has(leaseId)) this.active.set(leaseId, { port: portIn(environment) })
+      return { leaseId, environment }
     } catch (error) {
       await this.revoke(leaseId)
       throw error
@@ -46,21 +50,26 @@ export class Leases {
 
   /** Ends the lease of a process and the connections made with it. */
   async revokeProcess(processId: ProcessId): Promise<void> {
-    const leaseId = this.active.get(processId)
-    if (leaseId !== undefined) await this.revoke(leaseId)
+    for (const leaseId of this.active.keys())
+      if (this.holders.get(leaseId)?.processId === processId) await this.revoke(leaseId)
   }
 
   async revoke(leaseId: LeaseId): Promise<void> {
-    const { processId } = this.holders.get(leaseId) ?? {}
-    if (processId !== undefined) this.active.delete(processId)
+    if (!this.active.delete(leaseId)) return
     await this.proxy.revokeLease(leaseId).catch(() => {
       // A proxy that is down has forgotten all leases.
     })
   }
 
-  /** A new life of the proxy knows none of the old leases. */
-  forgetActive(): void {
-    this.active.clear()
+  /** A new life of the proxy knows none of the leases: processes that still run get theirs again, where they look for it. */
+  async grantAgain(): Promise<void> {
+    for (const [leaseId, { port }] of this.active) {
+      const holder = this.holders.get(leaseId)
+      if (!holder || port === undefined) continue
+      await this.proxy.grantLease({ leaseId, ...holder, port }, new AbortController().signal).catch(() => {
+        // It ended again; its next life is told anew.
+      })
+    }
   }
 
   private remember(leaseId: LeaseId, holder: LeaseHolder): void {
@@ -68,4 +77,12 @@ export class Leases {
     const [oldest] = this.holders.keys()
     if (this.holders.size > REMEMBERED && oldest !== undefined) this.holders.delete(oldest)
   }
+}
+
+/** The loopback port in a proxy variable such as `http://127.0.0.1:4512`. */
+function portIn(environment: Record<string, string>): number | undefined {
+  const match = /^https?:\/\/(?:[^@/]*@)?[^/]*?:(\d{1,5})(?:\/|$)/.exec(
+    environment.HTTP_PROXY ?? environment.http_proxy ?? '',
+  )
+  return match ? Number(match[1]) : undefined
 }

@@ -84,10 +84,12 @@ function followProxy({ clients, tables, links, proxyRules }: FollowOptions): voi
   clients.proxy.receive((connections, generation) => {
     for (const facts of connections) tables.connections.change(facts, generation)
   })
-  link.onReady(() => proxyRules.proxyReady())
+  link.onReady(() => {
+    proxyRules.proxyReady()
+    void tables.leases.grantAgain()
+  })
   watchGenerations(link, SIDECAR_WORDS['network-proxy'], (generation, reason) => {
     proxyRules.proxyGone(reason)
-    tables.leases.forgetActive()
     tables.connections.loseGeneration(generation, reason)
   })
 }

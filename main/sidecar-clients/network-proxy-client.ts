@@ -18,6 +18,8 @@ export interface LeaseRequest {
   sessionId: SessionId
   processId?: ProcessId
   command: string
+  /** Where an earlier life of the proxy served it. */
+  port?: number
 }
 
 /** The host's side of its channel to the network proxy. */

@@ -40,6 +40,8 @@ export interface ProxySurroundings {
 
 /** Time that requests in flight get when the proxy stops. */
 const GRACE_MS = 1000
+/** The listener of a lease is where it was, or anywhere. */
+const NO_RANGE: PortRange = { first: 1, last: 0 }
 
 export class NetworkProxy {
   readonly log: ConnectionLog
@@ -216,12 +218,14 @@ export class NetworkProxy {
 
   /**
    * Opens a listener that belongs to one process, so that its connections are attributed whatever the
-   * client can do about credentials. Returns the variables for the process.
+   * client can do about credentials. `port`: where a process that outlived an earlier proxy still goes;
+   * another one is taken when it cannot be had. Returns the variables for the process.
    */
-  async grantLease(lease: Lease): Promise<Record<string, string>> {
+  async grantLease(lease: Lease, port = 0): Promise<Record<string, string>> {
     this.leases.grant(lease)
     if (!this.httpListener) return {}
-    const listener = this.own(await Listener.open({ host: this.httpListener.host, port: 0 }, this.acceptFor(lease)))
+    const { listener } = await listenNear({ host: this.httpListener.host, port }, NO_RANGE, this.acceptFor(lease))
+    this.own(listener)
     this.leaseListeners.set(lease.leaseId, listener)
     return childEnvironment({
       httpUrl: urlOf('http', listener),

@@ -30,13 +30,11 @@ export async function underHost({ host, params }: HostContext): Promise<SidecarI
       return { revision: proxy.revision }
     }),
   )
-  host.onRequest('leases/grant', leaseGrant, async ({ leaseId, processId, sessionId, command }) => ({
-    environment: await proxy.grantLease({
-      leaseId,
-      sessionId,
-      command,
-      ...(processId === undefined ? {} : { processId }),
-    }),
+  host.onRequest('leases/grant', leaseGrant, async ({ leaseId, processId, sessionId, command, port }) => ({
+    environment: await proxy.grantLease(
+      { leaseId, sessionId, command, ...(processId === undefined ? {} : { processId }) },
+      port,
+    ),
   }))
   host.onRequest('leases/revoke', leaseRevoke, async ({ leaseId }) => {
     await proxy.revokeLease(leaseId)
