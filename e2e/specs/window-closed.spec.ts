@@ -54,15 +54,3 @@ test('with the window closed a request notifies, counts in the tray, and a click
   await answer
   await expect.poll(async () => (await desktopSeen(app.electron)).trayToolTip).toBe('Gatehouse: nothing waits for you')
 })
-
-test('a page that crashes is loaded again with everything on it', async ({ app, page, attachAgent }) => {
-  const agent = await attachAgent()
-  const answer = agent.run(['echo', 'survives'])
-  await expect(new Inbox(page).card('survives')).toBeVisible()
-  await app.electron.evaluate(({ BrowserWindow }) =>
-    BrowserWindow.getAllWindows()[0]?.webContents.forcefullyCrashRenderer(),
-  )
-  const inbox = new Inbox(page)
-  await inbox.allow('survives')
-  expect(factsOf(await answer)).toMatchObject({ output: 'survives\n' })
-})
