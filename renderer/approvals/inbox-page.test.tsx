@@ -230,7 +230,7 @@ test('a request that arrives does not move focus', async () => {
 test('nothing moves while the pointer is over the cards: what is over stays in place as such', async () => {
   const { push: emit } = await openInbox()
   const stack = screen.getByRole('region', { name: 'Waiting requests' })
-  fireEvent.pointerEnter(stack)
+  fireEvent.pointerMove(stack, { movementX: 3 })
   await emit({
     table: 'approvals',
     key: 'req_1',

@@ -2,22 +2,23 @@
 import { useCallback, useEffect, useState } from 'react'
 import type { ApprovalView } from '../../preload/api.ts'
 import { groupBySession, orderCards, type CardGroup } from './card-order.ts'
+import { usePointerHold, type PointerHold } from '../components/use-pointer-hold.ts'
 import { INERT_MS } from './use-inert.ts'
 
 export interface CardOrder {
   groups: readonly CardGroup[]
   /** For the element around the cards. */
-  pointerHandlers: { onPointerEnter: () => void; onPointerLeave: () => void }
+  pointerHandlers: PointerHold['handlers']
   onBusy: (requestId: string, busy: boolean) => void
 }
 
 export function useCardOrder(pending: readonly ApprovalView[]): CardOrder {
-  const [pointerOver, setPointerOver] = useState(false)
+  const hand = usePointerHold()
   const [busyIds, setBusyIds] = useState<ReadonlySet<string>>(new Set())
   const justFocused = useJustFocused()
   const [groups, setGroups] = useState<readonly CardGroup[]>(() => groupBySession(pending))
 
-  const frozen = pointerOver || busyIds.size > 0 || justFocused
+  const frozen = hand.held || busyIds.size > 0 || justFocused
   const next = orderCards(pending, groups, frozen)
   // Derived from the last order: set while rendering, so that no frame shows the old one.
   if (next !== groups) setGroups(next)
@@ -35,7 +36,7 @@ export function useCardOrder(pending: readonly ApprovalView[]): CardOrder {
   return {
     groups: next,
     onBusy,
-    pointerHandlers: { onPointerEnter: () => setPointerOver(true), onPointerLeave: () => setPointerOver(false) },
+    pointerHandlers: hand.handlers,
   }
 }
 

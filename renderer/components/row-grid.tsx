@@ -5,6 +5,7 @@
  */
 import { useCallback, useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import { Icon } from './icon.tsx'
+import type { PointerHold } from './use-pointer-hold.ts'
 import { scrollToShow, useVirtualRows } from './virtual-rows.ts'
 import './row-grid.css'
 
@@ -40,7 +41,8 @@ export interface RowGridProps<Row> {
   onSort?: (column: string) => void
   /** Least width before the grid scrolls sideways. */
   minWidthPx?: number
-  onPointerOver?: (over: boolean) => void
+  /** See `usePointerHold`. */
+  pointerHandlers?: PointerHold['handlers']
   onScrolledToTop?: (atTop: boolean) => void
 }
 
@@ -118,8 +120,7 @@ export function RowGrid<Row>(props: RowGridProps<Row>): ReactNode {
       }
       tabIndex={0}
       onKeyDown={onKeyDown}
-      onPointerEnter={() => props.onPointerOver?.(true)}
-      onPointerLeave={() => props.onPointerOver?.(false)}
+      {...props.pointerHandlers}
     >
       <div className="row-grid-head" role="row" aria-rowindex={1} style={template}>
         {columns.map((column) => (

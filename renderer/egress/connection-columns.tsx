@@ -1,7 +1,7 @@
 /** The columns of the Network table. */
 import type { ReactNode } from 'react'
 import type { ConnectionView } from '../../preload/api.ts'
-import { protocolWords } from '../approvals/subject-words.ts'
+import { protocolWords, shorten } from '../approvals/subject-words.ts'
 import { Button } from '../components/button.tsx'
 import { hostAndPort, hostName } from '../components/host-name.ts'
 import { formatBytes, formatClock, formatSpan } from '../components/quantities.ts'
@@ -18,6 +18,8 @@ export interface ConnectionColumnsOptions {
   isAllowedNow: (row: ConnectionView) => boolean
   /** Where the deciding rule stands, e.g. `default.rules:9`. */
   ruleName: (row: ConnectionView) => string | null
+  /** The process in words; null when it is not known. */
+  processWords: (row: ConnectionView) => string | null
   /** Leaves out what the inspector beside the table shows. */
   narrow: boolean
 }
@@ -29,6 +31,7 @@ export function connectionColumns({
   onAllow,
   isAllowedNow,
   ruleName,
+  processWords,
   narrow,
 }: ConnectionColumnsOptions): GridColumn<ConnectionView>[] {
   const act = (row: ConnectionView, isCurrent: boolean) => {
@@ -64,8 +67,7 @@ export function connectionColumns({
       title: 'Process',
       track: 'minmax(90px, 2fr)',
       sortable: true,
-      cell: (row) =>
-        row.command === null ? <span className="dim">unknown</span> : <VisibleText code text={row.command} />,
+      cell: (row) => <ProcessCell words={processWords(row)} />,
     },
     {
       id: 'session',
@@ -108,4 +110,8 @@ function RuleCell({ row, name }: { row: ConnectionView; name: string | null }): 
   if (name) return <span title={row.ruleText ?? undefined}>{name}</span>
   if (row.ruleText) return <VisibleText code text={row.ruleText} />
   return <span className="dim">{row.reason?.replaceAll('_', ' ')}</span>
+}
+
+function ProcessCell({ words }: { words: string | null }): ReactNode {
+  return words === null ? <span className="dim">unknown</span> : <VisibleText code text={shorten(words, 120)} />
 }

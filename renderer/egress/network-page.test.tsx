@@ -2,7 +2,7 @@ import { act, cleanup, fireEvent, screen, within } from '@testing-library/react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { renderWithHost, settle } from '../testing/render-with-host.tsx'
 import { ScriptedHost, type Script } from '../testing/scripted-host.ts'
-import { connection, session, snapshot } from '../testing/view-fixtures.ts'
+import { connection, rule, session, snapshot } from '../testing/view-fixtures.ts'
 import { NetworkPage } from './network-page.tsx'
 
 vi.setConfig({ testTimeout: 30_000 })
@@ -50,13 +50,24 @@ const shownHosts = (): string[] =>
     .map((row) => within(row).getAllByRole('gridcell')[2]?.textContent ?? '')
 
 test('one act on a blocked row allows exactly this host and port for this session', async () => {
-  const { host } = await openNetwork()
+  const { host, push } = await openNetwork()
   fireEvent.click(screen.getByRole('button', { name: 'Allow for this session' }))
   await settle()
   expect(host.callsOf('egress.decide')).toEqual([
     [{ connectionId: 'c1', verdict: 'allow', scope: 'session', breadth: 'host-port' }],
   ])
+  await push({ table: 'rules', key: 'rul_7', value: rule({ id: 'rul_7', kind: 'network', scope: 'session' }) })
   expect(screen.getByText('allowed now')).toBeDefined()
+  await push({ table: 'rules', key: 'rul_7', value: null })
+  expect(screen.getByRole('button', { name: 'Allow for this session' })).toBeDefined()
+})
+
+test('a pointer that rests where the page appeared holds nothing back', async () => {
+  const { push } = await openNetwork()
+  fireEvent.pointerMove(screen.getByRole('grid'), { movementX: 0, movementY: 0 })
+  await push({ table: 'connections', key: 'c3', value: connection({ id: 'c3', host: 'c.example', openedAtMs: 3_000 }) })
+  await tick(300)
+  expect(shownHosts()[0]).toBe('c.example:443')
 })
 
 test('the act can be undone for ten seconds', async () => {
@@ -84,7 +95,7 @@ test('a rule that was not written is said so, and the row keeps its button', asy
 test('new rows wait in a pill while the pointer is over the table', async () => {
   const { push } = await openNetwork()
   expect(shownHosts()).toEqual(['b.example:443', 'a.example:443'])
-  fireEvent.pointerEnter(screen.getByRole('grid'))
+  fireEvent.pointerMove(screen.getByRole('grid'), { movementY: 2 })
   await push({ table: 'connections', key: 'c3', value: connection({ id: 'c3', host: 'c.example', openedAtMs: 3_000 }) })
   await tick(300)
   expect(shownHosts()).toEqual(['b.example:443', 'a.example:443'])
@@ -96,7 +107,7 @@ test('new rows wait in a pill while the pointer is over the table', async () => 
 
 test('a held row still shows what became of it', async () => {
   const { push } = await openNetwork()
-  fireEvent.pointerEnter(screen.getByRole('grid'))
+  fireEvent.pointerMove(screen.getByRole('grid'), { movementY: 2 })
   await push({ table: 'connections', key: 'c1', value: { ...blocked, count: 9 } })
   await tick(300)
   expect(screen.getByText(/×9/)).toBeDefined()

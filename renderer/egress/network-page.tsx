@@ -1,7 +1,8 @@
 /** Network: the last hour, its hosts, every connection, and what to do about each. */
-import { useCallback, useMemo, useState, type ReactNode } from 'react'
+import { useMemo, useState, type ReactNode } from 'react'
 import type { ConnectionView } from '../../preload/api.ts'
 import { selectRuleName } from '../approvals/outcome-line.tsx'
+import { commandText } from '../approvals/subject-words.ts'
 import { useActions } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
 import { FilterChip, ToggleChip } from '../components/chip.tsx'
@@ -14,7 +15,9 @@ import { SearchField } from '../components/search-field.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
 import { StaleBanner, useDownSidecar } from '../components/stale-banner.tsx'
 import { EmptyState } from '../components/states.tsx'
+import { usePointerHold } from '../components/use-pointer-hold.ts'
 import { useFeed, useHostLink } from '../feed/feed-context.tsx'
+import { useAllowances } from './allowances.ts'
 import { connectionColumns } from './connection-columns.tsx'
 import { ConnectionInspector } from './connection-inspector.tsx'
 import { HostRanking } from './host-ranking.tsx'
@@ -48,7 +51,7 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
   const [host, setHost] = useState<string | null>(null)
   const [span, setSpan] = useState<Span | null>(null)
   const [sort, setSort] = useState(LATEST_FIRST)
-  const [pointerOver, setPointerOver] = useState(false)
+  const hand = usePointerHold()
   const [atTop, setAtTop] = useState(true)
   const decide = useEgressDecision()
 
@@ -71,32 +74,28 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
   )
   const hosts = useMemo(() => rankHosts(narrowed, HOSTS_SHOWN), [narrowed])
   const looking = JSON.stringify([query, [...verdicts], narrowing, host, span, sort])
-  const { rows, heldBack } = useStillRows(filtered, looking, pointerOver || !atTop)
+  const { rows, heldBack } = useStillRows(filtered, looking, hand.held || !atTop)
   const exportCsv = useCsvExport()
   const chosen = id === null ? undefined : table.rows.get(id)
 
-  const [allowedNow, setAllowedNow] = useState<ReadonlySet<string>>(new Set())
-  const onAllow = useCallback(
-    (row: ConnectionView) => {
-      void decide(row, { verdict: 'allow', scope: 'session', breadth: 'host-port' }).then((done) => {
-        if (done) setAllowedNow((keys) => new Set(keys).add(allowanceKey(row)))
-      })
-    },
-    [decide],
-  )
+  const allowances = useAllowances()
+  const onAllow = (row: ConnectionView): void => {
+    void decide(row, { verdict: 'allow', scope: 'session', breadth: 'host-port' }).then((ruleId) => {
+      if (ruleId !== null) allowances.remember(row, ruleId)
+    })
+  }
   const { store } = useHostLink()
-  const columns = useMemo(
-    () =>
-      connectionColumns({
-        current: (row) => table.rows.get(row.id) ?? row,
-        onAllow,
-        isAllowedNow: (row) => allowedNow.has(allowanceKey(row)),
-        ruleName: (row) => selectRuleName(store.getState(), row.ruleId),
-        narrow: chosen !== undefined,
-      }),
-    [allowedNow, chosen, onAllow, store, table],
-  )
-
+  const columns = connectionColumns({
+    current: (row) => table.rows.get(row.id) ?? row,
+    onAllow,
+    isAllowedNow: allowances.holdsFor,
+    ruleName: (row) => selectRuleName(store.getState(), row.ruleId),
+    processWords: (row) => {
+      const process = row.processId === null ? undefined : store.getState().tables.processes.rows.get(row.processId)
+      return process ? commandText(process.argv) : row.command
+    },
+    narrow: chosen !== undefined,
+  })
   const [currentId, setCurrentId] = useState<string | null>(null)
   const select = (next: string | null): void => {
     setCurrentId(next ?? id)
@@ -153,7 +152,7 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
                     type="button"
                     className="chip accent new-rows"
                     onClick={() => {
-                      setPointerOver(false)
+                      hand.release()
                       setAtTop(true)
                       document.querySelector('[role="grid"]')?.scrollTo({ top: 0 })
                     }}
@@ -197,7 +196,7 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
                   sort={sort}
                   onSort={(column) => setSort({ column, descending: sort.column === column ? !sort.descending : true })}
                   minWidthPx={chosen ? 600 : 1_060}
-                  onPointerOver={setPointerOver}
+                  pointerHandlers={hand.handlers}
                   onScrolledToTop={setAtTop}
                 />
               )}
@@ -210,11 +209,6 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
 }
 
 const keyOfConnection = (row: ConnectionView): string => row.id
-
-/** What "Allow for this session" covers. */
-function allowanceKey(row: ConnectionView): string {
-  return `${row.sessionId} ${row.host} ${row.port}`
-}
 
 function NarrowingChip({ narrowing, onRemove }: { narrowing: Narrowing; onRemove: () => void }): ReactNode {
   const name = useFeed((state) => {

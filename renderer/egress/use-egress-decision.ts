@@ -7,8 +7,8 @@ import { useInvoke } from '../feed/feed-context.tsx'
 
 export type EgressChoice = Omit<EgressIntent, 'connectionId'>
 
-/** Resolves to whether the rule is in force; a failure has been said already. */
-export type DecideEgress = (connection: ConnectionView, choice: EgressChoice) => Promise<boolean>
+/** Resolves to the rule that is in force now, or null; a failure has been said already. */
+export type DecideEgress = (connection: ConnectionView, choice: EgressChoice) => Promise<string | null>
 
 export function useEgressDecision(): DecideEgress {
   const invoke = useInvoke()
@@ -19,7 +19,7 @@ export function useEgressDecision(): DecideEgress {
       const outcome = await invoke('egress.decide', { connectionId: connection.id, ...choice })
       if (!outcome.ok) {
         toasts.show({ tone: 'failure', message: `No rule was written for ${where}. ${outcome.message}` })
-        return false
+        return null
       }
       const { ruleId } = outcome.value
       toasts.show({
@@ -36,7 +36,7 @@ export function useEgressDecision(): DecideEgress {
             ),
         },
       })
-      return true
+      return ruleId
     },
     [invoke, toasts],
   )
