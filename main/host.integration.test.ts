@@ -93,7 +93,7 @@ describe('a host with its real sidecars', () => {
       agentName: 'You',
       via: 'command-line',
       posture: 'ended',
-      title: 'sh -c "cat; echo out; exit 7"',
+      title: "sh -c 'cat; echo out; exit 7'",
     })
   })
 

@@ -20,6 +20,9 @@ import { createHost, type Host } from './host.ts'
 import type { LoginEnvironment } from './processes/login-environment.ts'
 import { MemoryLauncher, type MemorySidecar } from './host/testing/memory-launcher.ts'
 
+// Generous: the machine may be busy with many other tests.
+vi.setConfig({ testTimeout: 20_000 })
+
 const owner: Actor = { kind: 'person', via: 'window' }
 
 let dataDir: string
@@ -85,7 +88,7 @@ afterEach(() => host.stop(1_000))
 const tables = (): FeedSnapshot['tables'] => host.feed.snapshot().tables
 const pending = (): ApprovalView[] => Object.values(tables().approvals).filter(({ state }) => state === 'pending')
 const exec = () => launcher.running('exec-server')
-const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 5_000, interval: 2 })
+const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 15_000, interval: 2 })
 
 const command = (...argv: string[]): Subject => ({
   kind: 'command',

@@ -415,7 +415,7 @@ describe('wide answers', () => {
       text: 'prefix_rule(pattern=["npm", "test"], decision="allow")',
       words: 'Allow commands that start with npm test, with anything after it',
       storedIn: '/data/rules/default.rules',
-      matched: { count: 2, denied: 1, examples: ['bash -c "ls && npm test b"', 'npm test a'] },
+      matched: { count: 2, denied: 1, examples: ["bash -c 'ls && npm test b'", 'npm test a'] },
     })
     expect(approvals.preview(card!.id, 'session')).toEqual({
       text: 'npm test',

@@ -71,7 +71,7 @@ describe('auditView', () => {
       gate: 'ask' as const,
       subjectHash: 'h',
     }
-    expect(auditView({ ...asked, subject: command }).summary).toBe('Asked: git commit -m "two words"')
+    expect(auditView({ ...asked, subject: command }).summary).toBe("Asked: git commit -m 'two words'")
     const long = auditView({ ...asked, subject: { ...command, argv: ['x'.repeat(5000)] } }).summary
     expect(long.length).toBeLessThan(320)
   })

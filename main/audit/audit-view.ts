@@ -1,5 +1,6 @@
 import type { AuditView } from '../../preload/api.ts'
 import type { Actor, Decision } from '../../sidecars/protocol/decision.ts'
+import { shellQuote } from './shell-quote.ts'
 import { shorten, subjectLine } from './subject-line.ts'
 import type { AuditEvent, AuditRecord } from './audit-event.ts'
 
@@ -37,7 +38,7 @@ function summarize(event: AuditEvent): string {
     case 'request.expired':
       return `Expired ${event.requestId}${because(event.decision.reason)}`
     case 'process.started':
-      return `Started ${shorten(event.argv.join(' '))} in ${event.cwd}${event.pid === null ? '' : ` (pid ${event.pid})`}`
+      return `Started ${shorten(shellQuote(event.argv))} in ${event.cwd}${event.pid === null ? '' : ` (pid ${event.pid})`}`
     case 'process.ended':
       return `Ended ${event.processId}: ${event.exitSignal ?? (event.exitCode === undefined ? (event.detail ?? 'lost') : `exit code ${event.exitCode}`)}`
     case 'connection.decided':

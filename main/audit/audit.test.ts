@@ -7,6 +7,10 @@ import type { SessionId } from '../../sidecars/protocol/ids.ts'
 import { Audit, type AuditEvent, type AuditRecord } from './audit.ts'
 import type { JournalLimits, JournalWriterOptions } from './journal-writer.ts'
 
+// Generous: the machine may be busy with many other tests.
+vi.setConfig({ testTimeout: 20_000 })
+const until = (isSo: () => unknown) => vi.waitUntil(isSo, { timeout: 15_000 })
+
 let folder: string
 const open: Audit[] = []
 beforeEach(async () => {
@@ -173,7 +177,7 @@ describe('a disk that refuses', () => {
     const troubles: (string | null)[] = []
     const audit = openAudit({ now: () => nov, onTrouble: (message) => troubles.push(message) })
     audit.record(durable('one'))
-    await vi.waitUntil(() => troubles.length === 1)
+    await until(() => troubles.length === 1)
     expect(troubles[0]).toMatch(
       /^The audit journal cannot be written to .*journal-2026-11\.jsonl: the disk is full \(ENOSPC\); [\d,]+ MB free on the file system of /,
     )
@@ -181,7 +185,7 @@ describe('a disk that refuses', () => {
     expect(await texts(audit)).toEqual(['one', 'two'])
     expect(audit.canRecord()).toBe(true)
     await unlink(file())
-    await vi.waitUntil(() => troubles.length === 2)
+    await until(() => troubles.length === 2)
     expect(troubles[1]).toBeNull()
     expect((await readFile(file(), 'utf8')).split('\n').map((l) => (l === '' ? '' : JSON.parse(l).seq))).toEqual([
       1,
@@ -200,7 +204,7 @@ describe('a disk that refuses', () => {
     for (let i = 0; i < 100; i++) audit.record(durable(`decision ${i}`))
     expect(audit.canRecord()).toBe(false)
     await unlink(file())
-    await vi.waitUntil(() => audit.canRecord())
+    await until(() => audit.canRecord())
     await audit.settle(1000)
     audit.record(fact('after'))
     await audit.settle(1000)
@@ -217,7 +221,7 @@ describe('a disk that refuses', () => {
     await mkdir(file(), { recursive: true })
     const audit = openAudit({ now: () => nov, onTrouble: (message) => troubles.push(message) })
     audit.record(durable('one'))
-    await vi.waitUntil(() => troubles.length > 0)
+    await until(() => troubles.length > 0)
     expect(troubles[0]).toContain('is not a regular file; move it away')
     await rm(file(), { recursive: true })
     expect(await audit.settle(2000)).toBe(true)

@@ -1,3 +1,4 @@
+import { shellQuote } from './shell-quote.ts'
 import type { Subject } from '../../sidecars/protocol/subject.ts'
 
 const SHOWN_CHARACTERS = 300
@@ -6,9 +7,7 @@ const SHOWN_CHARACTERS = 300
 export function subjectLine(subject: Subject): string {
   switch (subject.kind) {
     case 'command':
-      return shorten(
-        subject.argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(' '),
-      )
+      return shorten(shellQuote(subject.argv))
     case 'connection':
       return `${subject.host}:${subject.port} (${subject.protocol})`
     case 'fileChange':

@@ -15,6 +15,10 @@ import { Egress } from './egress.ts'
 import { Leases, type LeaseHolder } from './leases.ts'
 import { ProxyRules } from './proxy-rules.ts'
 
+// Generous: the machine may be busy with many other tests.
+vi.setConfig({ testTimeout: 20_000 })
+const until = (isSo: () => unknown) => vi.waitUntil(isSo, { timeout: 15_000 })
+
 const window: Actor = { kind: 'person', via: 'window' }
 const holder: LeaseHolder = { processId: 'prc_1' as ProcessId, sessionId: 'ses_a' as SessionId, command: 'npm install' }
 const LEASE = 'lea_1' as LeaseId
@@ -276,7 +280,7 @@ describe('Egress', () => {
       await egress.decide(intent({ scope, verdict: 'allow' }), window)
       expect(rules.all().filter((rule) => rule.effect === 'deny')).toEqual([])
     }
-    await vi.waitUntil(
+    await until(
       async () =>
         (await readFile(join(folder, 'default.rules'), 'utf8')) ===
         'network_rule(host="registry.test", port=443, decision="allow")\n',
@@ -286,7 +290,7 @@ describe('Egress', () => {
   it('names the rule that denies a host, because an allow could not win', async () => {
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'a.rules'), '\nnetwork_rule("**.test", decision="deny")\n')
-    await vi.waitUntil(() => rules.all().length === 1)
+    await until(() => rules.all().length === 1)
     connections.change(facts(), 1)
     await expect(egress.decide(intent(), window)).rejects.toThrow(
       'a.rules:2 denies registry.test, and a denial wins. Remove it first: network_rule("**.test", decision="deny")',

@@ -5,6 +5,10 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { readLoginEnvironment } from './login-environment.ts'
 
+// Generous: the machine may be busy with many other tests.
+vi.setConfig({ testTimeout: 20_000 })
+const until = (isSo: () => unknown) => vi.waitUntil(isSo, { timeout: 15_000 })
+
 let home: string
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'gatehouse-home-'))
@@ -48,7 +52,7 @@ describe('readLoginEnvironment', () => {
     const { variables, warning } = await readLoginEnvironment({ env: env() })
     expect(variables.PATH).toMatch(/^\/good:/)
     expect(warning).toBeUndefined()
-    await vi.waitUntil(() => running('sleep 987.55').length === 0)
+    await until(() => running('sleep 987.55').length === 0)
   })
 
   it('E55 gives up at the deadline, says so, and leaves nothing running', async () => {
@@ -56,7 +60,7 @@ describe('readLoginEnvironment', () => {
     const result = await readLoginEnvironment({ env: env(), deadlineMs: 300 })
     expect(result.variables).toEqual({})
     expect(result.warning).toContain('it did not answer within')
-    await vi.waitUntil(() => running('sleep 987.56').length === 0)
+    await until(() => running('sleep 987.56').length === 0)
   })
 
   it('gives up on a shell that prints without end, does not exist or is not known', async () => {

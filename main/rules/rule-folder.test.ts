@@ -1,8 +1,12 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RuleFolder } from './rule-folder.ts'
+
+// Generous: the machine may be busy with many other tests.
+vi.setConfig({ testTimeout: 20_000 })
+const until = (isSo: () => unknown) => vi.waitUntil(isSo, { timeout: 15_000 })
 
 let path: string
 let folder: RuleFolder
@@ -65,10 +69,12 @@ describe('RuleFolder', () => {
     ])
   })
 
-  it.skipIf(process.getuid?.() === 0)('E76 keeps the denials of a file that became unreadable', async () => {
+  it('E76 keeps the denials of a file that became unreadable', async () => {
     await put('a.rules', 'prefix_rule(["sudo"], "forbidden")\nprefix_rule(["ls"])\n')
     await folder.start()
-    await chmod(join(path, 'a.rules'), 0o000)
+    // Stands for any file that cannot be read, also when the tests run as root.
+    await rm(join(path, 'a.rules'))
+    await mkdir(join(path, 'a.rules'))
     await folder.reload()
     expect(inForce()).toEqual(['a.rules:1 deny'])
   })
@@ -78,9 +84,9 @@ describe('RuleFolder', () => {
     folder = new RuleFolder(path, () => changes++)
     await folder.start()
     await put('a.rules', 'prefix_rule(["ls"])')
-    await vi.waitUntil(() => inForce().length === 1, { timeout: 5_000 })
+    await until(() => inForce().length === 1)
     await rm(join(path, 'a.rules'))
-    await vi.waitUntil(() => inForce().length === 0, { timeout: 5_000 })
+    await until(() => inForce().length === 0)
     expect(changes).toBeGreaterThanOrEqual(3)
   })
 

@@ -10,6 +10,10 @@ import { Rules, stepText } from './rules.ts'
 import { grantView, ruleView } from './rule-view.ts'
 import { loadShellGrammar, type ShellGrammar } from './shell-grammar.ts'
 
+// Generous: the machine may be busy with many other tests.
+vi.setConfig({ testTimeout: 20_000 })
+const until = (isSo: () => unknown) => vi.waitUntil(isSo, { timeout: 15_000 })
+
 const A = 'ses_a' as SessionId
 const B = 'ses_b' as SessionId
 let grammar: ShellGrammar
@@ -68,7 +72,7 @@ describe('rules that a decision makes', () => {
     expect(verdict(command('npm', 'test', '--', 'a.spec'))).toBe('allow')
     expect(verdict(shell('npm test && npm test'))).toBe('allow')
     expect(verdict(command('npm', 'run', 'test'))).toBe('ask')
-    await vi.waitUntil(() => troubles.length === 1)
+    await until(() => troubles.length === 1)
     expect(await saved()).toBe('prefix_rule(pattern=["npm", "test"], decision="allow")\n')
     expect(rules.all().map(({ id, place }) => [id, place])).toEqual([[rule!.id, { file: 'default.rules', line: 1 }]])
   })
@@ -143,7 +147,7 @@ describe('rules that a decision makes', () => {
     await writeFile(folder, 'a file in the way')
     rules.amend(rules.propose(judged(command('npm', 'test')), 'allow') ?? [])
     expect(verdict(command('npm', 'test'))).toBe('allow')
-    await vi.waitUntil(() => troubles.length > 0)
+    await until(() => troubles.length > 0)
     expect(troubles[0]).toMatch(/cannot be changed: .*New rules hold until Gatehouse stops; saving is tried again\.$/)
     expect(verdict(command('npm', 'test'))).toBe('allow')
   })
@@ -152,7 +156,7 @@ describe('rules that a decision makes', () => {
     await put('prefix_rule(["ls"])\nprefix_rule(["x"\n')
     await rules.start()
     rules.amend(rules.propose(judged(command('npm', 'test')), 'allow') ?? [])
-    await vi.waitUntil(() => troubles.length > 0)
+    await until(() => troubles.length > 0)
     expect([verdict(command('npm', 'test')), verdict(command('ls'))]).toEqual(['allow', 'ask'])
     expect(await saved()).toBe(
       'prefix_rule(["ls"])\nprefix_rule(["x"\nprefix_rule(pattern=["npm", "test"], decision="allow")\n',
