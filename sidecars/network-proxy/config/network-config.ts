@@ -4,7 +4,10 @@ import type { NetworkRule } from '../../protocol/host-channel.ts'
 import type { RuleId } from '../../protocol/ids.ts'
 import type { ListenAt } from '../listener.ts'
 import { formatRulePattern, InvalidPattern, parseRulePattern } from '../policy/rule-pattern.ts'
+import { ConfigError } from './config-error.ts'
 import { parseListenAddress } from './listen-address.ts'
+
+export { ConfigError }
 
 export const DEFAULT_HTTP_PORT = 3128
 export const DEFAULT_SOCKS_PORT = 8081
@@ -30,17 +33,6 @@ export interface NetworkConfig {
   mitmCa: unknown
   /** Things that were accepted but deserve a word. */
   warnings: string[]
-}
-
-/** A configuration that cannot be used. `field` is the key; the message names it, the problem and the next step. */
-export class ConfigError extends Error {
-  constructor(
-    readonly field: string,
-    problem: string,
-  ) {
-    super(`${field}: ${problem}`)
-    this.name = 'ConfigError'
-  }
 }
 
 const RESERVED = [
