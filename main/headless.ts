@@ -13,6 +13,8 @@ export interface ServeOptions {
 
 /** Leaves time to say goodbye within the 5 s that service managers and people wait. */
 const STOP_DEADLINE_MS = 4_500
+/** Another host's goodbye, and a little more. */
+const OTHER_HOST_MS = 6_000
 
 /** Runs a headless host until a signal or idleness ends it; resolves with the exit code. */
 export async function serveHeadless(options: ServeOptions): Promise<number> {
@@ -24,6 +26,7 @@ export async function serveHeadless(options: ServeOptions): Promise<number> {
     log,
     requestStop,
     endsWhenIdle: options.untilIdle,
+    waitForOtherMs: OTHER_HOST_MS,
     create: ({ dataDir, runDir }) =>
       createHost({
         dataDir,

@@ -73,7 +73,7 @@ describe('a headless host', () => {
     expect(second.stderr).toContain(`running already with this data folder (process ${host.child.pid}`)
   })
 
-  test('SIGKILL of the host leaves no process: none that ignores SIGTERM in a session of its own, no slow profile', async () => {
+  test('E21 SIGKILL of the host leaves no process: none that ignores SIGTERM in a session of its own, no slow profile', async () => {
     writeFileSync(join(home.homeDir, '.bash_profile'), 'sleep 200\n')
     const host = await home.serve()
     const stubborn = home.start([
@@ -276,6 +276,17 @@ describe('gatehouse run', () => {
     const [exitCode] = (await once(child, 'close')) as [number]
     expect([exitCode, text.trim()]).toEqual([5, '33 91'])
   })
+})
+
+test('stop returns when the host is gone, and the next one starts at once', async () => {
+  const host = await home.serve()
+  const stopped = await home.run(['stop'])
+  expect([stopped.exitCode, stopped.stdout.toString()]).toEqual([0, 'stopped\n'])
+  expect(await isAlive(host.child.pid ?? 0)).toBe(false)
+  await home.serve()
+  const again = await home.run(['stop'])
+  expect(again.exitCode).toBe(0)
+  expect((await home.run(['stop'])).stderr).toContain('Gatehouse is not running')
 })
 
 describe('gatehouse run without a host', () => {

@@ -1,5 +1,4 @@
-import { readLiveHostFile } from '../control/host-file.ts'
-import { hostFolders } from '../control/data-folder.ts'
+import { isSameProcess } from '../../sidecars/rpc/process-identity.ts'
 import { CommandError, readArguments, type Command } from './command.ts'
 import { withHost } from './connect.ts'
 import { printLine } from './print.ts'
@@ -16,18 +15,17 @@ export const stop: Command = {
 Returns when the host is gone. The app is quit like from its menu.`,
   run: async (argv) => {
     readArguments(argv, {})
-    const pid = await withHost(async ({ client, file }) => {
+    const host = await withHost(async ({ client, file }) => {
       await client.stopHost()
-      return file.pid
+      return file
     })
-    const { lockDir } = hostFolders()
     for (const deadlineMs = Date.now() + GONE_LIMIT_MS; Date.now() < deadlineMs;) {
-      if ((await readLiveHostFile(lockDir))?.pid !== pid) {
+      if (!(await isSameProcess(host))) {
         printLine('stopped')
         return 0
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_INTERVAL_MS))
     }
-    throw new CommandError(`the host (process ${pid}) did not stop within ${GONE_LIMIT_MS / 1000} s`)
+    throw new CommandError(`the host (process ${host.pid}) did not stop within ${GONE_LIMIT_MS / 1000} s`)
   },
 }

@@ -6,8 +6,8 @@ import { readProcessIdentity } from '../../sidecars/rpc/process-identity.ts'
 import { startControlServer, type ControlServer } from './control-server.ts'
 import type { ControlledHost } from './controlled-host.ts'
 import { prepareHostFolders, type HostFolders } from './data-folder.ts'
-import { keepCorruptHostFile, removeHostFile, writeHostFile, type HostFile } from './host-file.ts'
-import { acquireHostLock } from './host-lock.ts'
+import { keepCorruptHostFile, readLiveHostFile, removeHostFile, writeHostFile, type HostFile } from './host-file.ts'
+import { acquireHostLock, HostRunningError, type HostLock } from './host-lock.ts'
 
 /** What opening needs of a host beyond the control socket's wants. */
 export interface OpenableHost extends ControlledHost {
@@ -27,6 +27,8 @@ export interface OpenHostOptions<H extends OpenableHost> {
   requestStop: () => void
   /** It ends by itself when nobody needs it; a window that opens need not ask before it takes over. */
   endsWhenIdle?: boolean
+  /** How long another host that is just starting or stopping is waited for. Default 0. */
+  waitForOtherMs?: number
   /** One line for the log of the host. */
   log: (message: string) => void
 }
@@ -52,7 +54,7 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
     for (let step = undo.pop(); step; step = undo.pop()) await step(deadlineMs)
   }
   try {
-    const lock = await acquireHostLock(folders.lockDir, log)
+    const lock = await takeLock(folders.lockDir, options.waitForOtherMs ?? 0, log)
     undo.push(() => lock.release())
     await keepCorruptHostFile(folders.lockDir, log)
     const host = await options.create(folders)
@@ -99,6 +101,21 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
     await undoAll(2_000)
     throw error
   }
+}
+
+const LOCK_INTERVAL_MS = 100
+
+/** A host that can be reached keeps the lock; one that cannot be reached yet or any more is on its way. */
+async function takeLock(lockDir: string, waitMs: number, log: (message: string) => void): Promise<HostLock> {
+  const deadlineMs = Date.now() + waitMs
+  for (;;)
+    try {
+      return await acquireHostLock(lockDir, log)
+    } catch (error) {
+      if (!(error instanceof HostRunningError) || Date.now() >= deadlineMs) throw error
+      if (await readLiveHostFile(lockDir).catch(() => undefined)) throw error
+      await new Promise((resolve) => setTimeout(resolve, LOCK_INTERVAL_MS))
+    }
 }
 
 type Fixed = Omit<HostFile, 'mcpSocket' | 'execSocket' | 'execWs' | 'mcpHttp' | 'proxyHttp'>

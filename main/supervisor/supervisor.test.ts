@@ -227,7 +227,7 @@ describe('a supervisor of real processes', () => {
     await gone(stubborn)
   })
 
-  test('what a killed host left behind is ended at the next start', async () => {
+  test('E21 what a killed host left behind is ended at the next start', async () => {
     const first = make(() => undefined, { pingIntervalMs: 30 })
     await first.supervisor.start()
     const { pid: stubborn } = await first.sidecar.request('awkward/spawn', {}, object({ pid: integer(1) }))
@@ -269,7 +269,7 @@ describe('a supervisor of real processes', () => {
     expect(existsSync(path)).toBe(true)
   })
 
-  test('an unrelated process that got a recorded pid is left alone', async () => {
+  test('E21 an unrelated process that got a recorded pid is left alone', async () => {
     const path = join(runDir, 'ledger.jsonl')
     const mine = { kind: 'started', name: 'exec-server', role: 'leader', pid: process.pid, startedAt: 'another life' }
     writeFileSync(path, `${JSON.stringify(mine)}\n`)

@@ -42,7 +42,7 @@ describe('splitting a byte stream into lines', () => {
     )
   })
 
-  test('only byte 0x0A ends a line; U+2028, U+2029, U+0085 and inner CR are ordinary', () => {
+  test('M11 only byte 0x0A ends a line; U+2028, U+2029, U+0085 and inner CR are ordinary', () => {
     expect(texts(split(Buffer.from('a\u2028b\u2029c\u0085d\re\nf\n'), []))).toEqual(['a\u2028b\u2029c\u0085d\re', 'f'])
   })
 

@@ -67,7 +67,7 @@ describe.each(Object.entries(LINKS))('two peers over %s', (_name, link: Link) =>
     expect(seen).toEqual(['1', '2', '3', '4'])
   })
 
-  test('text arrives unchanged: U+2028, NUL, lone surrogates and a megabyte', async () => {
+  test('E07 M11 text arrives unchanged: U+2028, NUL, lone surrogates and a megabyte', async () => {
     const { a, b } = await peers()
     b.onRequest('echo', string, (text) => text)
     a.start()

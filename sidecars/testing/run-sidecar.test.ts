@@ -33,7 +33,7 @@ function startUnderHost() {
 const params = { protocolVersion: 1, instanceId: 'i', generation: 1, dataDir: '/d', runDir: '/r', config: {} }
 
 describe('a sidecar under a host on stdio', () => {
-  test('greets once, answers ping, and keeps stdout for the protocol', async () => {
+  test('E07 greets once, answers ping, and keeps stdout for the protocol', async () => {
     const { host, stderr, child } = startUnderHost()
     host.start()
     expect(await host.request('sidecar/initialize', params, initializeResult)).toEqual({
