@@ -42,6 +42,8 @@ const MAX_AHEAD_BYTES = 64 * 1024
 const MAX_DISCARD_BYTES = 64 * 1024
 const HEAD_LIMIT_MS = 30_000
 const IDLE_LIMIT_MS = 10 * 60_000
+/** An exchange without a byte either way ends after this, as an idle tunnel does. */
+const EXCHANGE_IDLE_LIMIT_MS = 60 * 60_000
 /** How long a client may go on sending after it was told that the connection closes. */
 const LINGER_MS = 2000
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -84,8 +86,9 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   private presence: ClientPresence | undefined
   private clientEnded = false
   private pumping = false
-  /** Since when the session waits for the client. */
+  /** Since when the session waits for the client, or for bytes of an exchange. */
   private waitingSinceMs: number
+  private bytesSeen = 0
 
   /**
    * `listenerAttribution` is set when the listener itself belongs to one lease. The socket must have an
@@ -276,7 +279,13 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     const { ahead } = this
     this.ahead = undefined
     if (ahead) this.sendBody(this.exchange, ahead)
-    else client.resume()
+    if (this.exchange && !this.exchange.requestComplete) this.awaitBody()
+  }
+
+  private awaitBody(): void {
+    // The end of the client's side came while the connection was being made.
+    if (this.clientEnded) this.end()
+    else this.socket.resume()
   }
 
   private sendBody(exchange: Exchange, bytes: Buffer): void {
@@ -503,6 +512,12 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     const waitedMs = nowMs - this.waitingSinceMs
     if (this.state === 'lingering') {
       if (waitedMs > LINGER_MS) this.end()
+    } else if (this.state === 'exchange' && this.record) {
+      const bytes = this.record.bytesIn + this.record.bytesOut
+      if (bytes !== this.bytesSeen) {
+        this.bytesSeen = bytes
+        this.waitingSinceMs = nowMs
+      } else if (waitedMs > EXCHANGE_IDLE_LIMIT_MS) this.end()
     } else if (this.state === 'head') {
       if (this.ahead && waitedMs > HEAD_LIMIT_MS)
         this.finalAnswer(errorResponse(408, 'the request head did not arrive within 30 seconds', false))
