@@ -1,6 +1,5 @@
 import { factsOf } from '../fixtures/agent.ts'
 import { runGatehouse } from '../fixtures/command-line.ts'
-import { PlainApp } from '../fixtures/plain-app.ts'
 import { processesOf } from '../fixtures/process-table.ts'
 import { expect, test } from '../fixtures/test.ts'
 import { STUBBORN_TREE } from '../fixtures/stubborn-tree.ts'
@@ -14,8 +13,12 @@ async function approveFromTerminal(home: Home): Promise<void> {
   expect(await runGatehouse(home, ['approve', id])).toMatchObject({ code: 0 })
 }
 
-test('a page whose process is killed is loaded again with everything on it', async ({ home, attachAgent }) => {
-  const app = PlainApp.start(home)
+test('a page whose process is killed is loaded again with everything on it', async ({
+  home,
+  startPlainApp,
+  attachAgent,
+}) => {
+  const app = startPlainApp()
   await app.waitForText('Nothing waits for you')
   const agent = await attachAgent()
   const answer = agent.run(['echo', 'survives'])
@@ -34,9 +37,10 @@ test('a page whose process is killed is loaded again with everything on it', asy
 
 test('kill -9 of the app leaves no process, not even of a command that ignores signals', async ({
   home,
+  startPlainApp,
   attachAgent,
 }) => {
-  const app = PlainApp.start(home)
+  const app = startPlainApp()
   await app.waitForText('Nothing waits for you')
   const agent = await attachAgent()
   const answer = agent.run(STUBBORN_TREE, { background: true })

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from '../fixtures/test.ts'
-import { AppUnderTest, ROOT } from '../fixtures/app-under-test.ts'
+import { ROOT } from '../fixtures/app-under-test.ts'
 import { StatusBar } from '../pages/status-bar.ts'
 
 // From the start of the Electron process to three healthy sidecars on screen; the product's own promise.
@@ -33,17 +33,16 @@ test('a second start shows the first one and ends', async ({ app, home, page }) 
   expect(await app.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1)
 })
 
-test('the window comes back where it was closed', async ({ home }) => {
-  const first = await AppUnderTest.launch(home)
+test('the window comes back where it was closed', async ({ launchApp }) => {
+  const first = await launchApp()
   await first.page()
   await first.electron.evaluate(({ BrowserWindow }) =>
     BrowserWindow.getAllWindows()[0]?.setBounds({ x: 40, y: 30, width: 900, height: 700 }),
   )
   const set = await first.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.getBounds())
   await first.close()
-  const second = await AppUnderTest.launch(home)
+  const second = await launchApp()
   await second.page()
   const found = await second.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.getBounds())
-  await second.close()
   expect(found).toEqual(set)
 })

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { AppUnderTest, type Home } from '../fixtures/app-under-test.ts'
+import type { Home } from '../fixtures/app-under-test.ts'
 import { factsOf } from '../fixtures/agent.ts'
 import { expect, test } from '../fixtures/test.ts'
 import { Inbox } from '../pages/inbox.ts'
@@ -21,35 +21,33 @@ function keptAside(home: Home, folder: string, name: string, text: string): stri
   )
 }
 
-test('corrupt settings are named with their place and kept aside, and the app works', async ({ home }) => {
+test('corrupt settings are named with their place and kept aside, and the app works', async ({ home, launchApp }) => {
   const broken = '{\n  "theme": "dark",\n  "unknownHost": \n}\n'
   writeData(home, 'settings.json', broken)
-  const app = await AppUnderTest.launch(home)
+  const app = await launchApp()
   const page = await app.page()
   await new StatusBar(page).waitForHealth()
   await expect(page.getByRole('region', { name: 'Notices' })).toContainText('settings.json')
   expect(keptAside(home, '', 'settings.json', broken)).toHaveLength(1)
-  await app.close()
 })
 
-test('a broken rule is named with file and line, the others still hold', async ({ home, attachAgent }) => {
+test('a broken rule is named with file and line, the others still hold', async ({ home, launchApp, attachAgent }) => {
   writeData(
     home,
     'rules/default.rules',
     'prefix_rule(pattern=["echo"], decision="allow")\nprefix_rule(pattern=, decision="allow")\n',
   )
-  const app = await AppUnderTest.launch(home)
+  const app = await launchApp()
   const page = await app.page()
   await new StatusBar(page).waitForHealth()
   await page.keyboard.press('Control+6')
   await expect(page.getByRole('main')).toContainText(/default\.rules:2/)
   const agent = await attachAgent()
   expect(factsOf(await agent.run(['echo', 'by rule']))).toMatchObject({ output: 'by rule\n' })
-  await app.close()
 })
 
-test('a corrupt journal line is kept and the journal goes on', async ({ home, attachAgent }) => {
-  const first = await AppUnderTest.launch(home)
+test('a corrupt journal line is kept and the journal goes on', async ({ home, launchApp, attachAgent }) => {
+  const first = await launchApp()
   await new StatusBar(await first.page()).waitForHealth()
   await first.close()
   const folder = join(home.dataDir, 'audit')
@@ -58,7 +56,7 @@ test('a corrupt journal line is kept and the journal goes on', async ({ home, at
   const before = `${readFileSync(join(folder, journal), 'utf8')}{"torn": "li`
   writeFileSync(join(folder, journal), before)
 
-  const app = await AppUnderTest.launch(home)
+  const app = await launchApp()
   const page = await app.page()
   await new StatusBar(page).waitForHealth()
   const agent = await attachAgent()
@@ -74,20 +72,25 @@ test('a corrupt journal line is kept and the journal goes on', async ({ home, at
   expect(all).toContain('recorded')
 })
 
-test('a data folder that cannot be used is named, and the app ends', async ({ home }) => {
+test('a data folder that cannot be used is named with a next step', async ({ home, startPlainApp }) => {
   writeFileSync(home.dataDir, 'a file where the folder should be')
-  const app = await AppUnderTest.launch(home)
-  await expect.poll(() => app.stderr.join('')).toContain(home.dataDir)
-  expect(app.stderr.join('')).toContain('GATEHOUSE_HOME')
-  await app.kill()
+  const app = startPlainApp()
+  await expect.poll(() => app.stderr).toContain(home.dataDir)
+  expect(app.stderr).toContain('GATEHOUSE_HOME')
+  // It waits for the owner to read the same words in a dialog.
+  app.kill()
 })
 
-test('a proxy port in use is a notice with the port in it, and the rest works', async ({ home, attachAgent }) => {
+test('a proxy port in use is a notice with the port in it, and the rest works', async ({
+  home,
+  launchApp,
+  attachAgent,
+}) => {
   const squatter = createServer()
   await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve))
   const { port } = squatter.address() as { port: number }
   writeData(home, 'settings.json', JSON.stringify({ proxyPort: port }))
-  const app = await AppUnderTest.launch(home)
+  const app = await launchApp()
   const page = await app.page()
   await expect(new StatusBar(page).dot('exec server')).toHaveAccessibleName('exec server: ready')
   await expect(page.locator('body')).toContainText(String(port))
@@ -95,6 +98,5 @@ test('a proxy port in use is a notice with the port in it, and the rest works', 
   const answer = agent.run(['echo', 'works anyway'])
   await new Inbox(page).allow('works anyway')
   expect(factsOf(await answer)).toMatchObject({ output: 'works anyway\n' })
-  await app.close()
   squatter.close()
 })
