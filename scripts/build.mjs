@@ -1,6 +1,6 @@
 // Builds everything into out/: main, preload, sidecars and the command line as CommonJS bundles, the
 // window as static files. `node scripts/build.mjs [part ...]` builds only the named parts.
-import { copyFileSync, existsSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
@@ -12,6 +12,17 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const NODE_TARGET = 'node18'
 // Native add-ons and their loaders stay outside the bundles; so do ws's optional accelerators.
 const EXTERNAL = ['electron', 'bufferutil', 'utf-8-validate', '@lydell/node-pty', 'libsql', 'node:sqlite']
+
+/** Parts are built beside their place, so that a build that fails leaves what was built before. */
+const unfinished = (part) => join(root, 'out', `.unfinished-${part}-${process.pid}`)
+
+function putInPlace(part) {
+  const place = join(root, 'out', part)
+  const old = join(root, 'out', `.old-${part}-${process.pid}`)
+  if (existsSync(place)) renameSync(place, old)
+  renameSync(unfinished(part), place)
+  rmSync(old, { recursive: true, force: true })
+}
 
 /** A CommonJS bundle for a Node host. `entries` maps output name to source file. */
 function nodeBundle(outDir, entries) {
@@ -25,7 +36,7 @@ function nodeBundle(outDir, entries) {
     build: {
       ssr: true,
       target: NODE_TARGET,
-      outDir: join(root, 'out', outDir),
+      outDir: unfinished(outDir),
       emptyOutDir: true,
       minify: false,
       sourcemap: process.env.GATEHOUSE_SOURCEMAP === '1',
@@ -43,7 +54,7 @@ function nodeBundle(outDir, entries) {
 /** Shell text is read with a real grammar, which is WebAssembly and lies beside the host's bundles. */
 function copyShellGrammar(outDir) {
   for (const file of ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm'])
-    copyFileSync(join(root, 'node_modules', file), join(root, 'out', outDir, basename(file)))
+    copyFileSync(join(root, 'node_modules', file), join(unfinished(outDir), basename(file)))
 }
 
 async function hostBundle(outDir, entries) {
@@ -65,7 +76,12 @@ const parts = {
   cli: () => hostBundle('cli', { gatehouse: join(root, 'main/cli/entry.ts') }),
   main: () => hostBundle('main', { index: join(root, 'main/index.ts') }),
   preload: () => build(nodeBundle('preload', { index: join(root, 'preload/index.ts') })),
-  renderer: () => build({ configFile: join(root, 'renderer/vite.config.ts'), logLevel: 'warn' }),
+  renderer: () =>
+    build({
+      configFile: join(root, 'renderer/vite.config.ts'),
+      logLevel: 'warn',
+      build: { outDir: unfinished('renderer') },
+    }),
 }
 
 const wanted = process.argv.slice(2)
@@ -75,6 +91,7 @@ for (const [name, run] of Object.entries(parts)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const startedAtMs = Date.now()
   await run()
+  putInPlace(name)
   // Dated to the start: a source saved while it was being built makes the part stale again.
   writeFileSync(stampOf(name), '')
   utimesSync(stampOf(name), startedAtMs / 1000, startedAtMs / 1000)
