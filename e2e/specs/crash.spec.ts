@@ -48,6 +48,6 @@ test('kill -9 of the app leaves no process, not even of a command that ignores s
   expect(factsOf(await answer)).toMatchObject({ status: 'running' })
   await expect.poll(() => processesOf(home.workplace).length).toBeGreaterThan(4)
   await agent.detach()
-  app.kill()
+  await app.kill()
   await expect.poll(() => processesOf(home.root)).toEqual([])
 })

@@ -1,4 +1,6 @@
 import { connect } from 'node:net'
+import { join } from 'node:path'
+import { ROOT } from '../fixtures/app-under-test.ts'
 import { expect, test } from '../fixtures/test.ts'
 import { StatusBar } from '../pages/status-bar.ts'
 
@@ -20,7 +22,6 @@ test('the page has no Node and only the bridge', async ({ app, page }) => {
     contextIsolation: true,
     sandbox: true,
     nodeIntegration: false,
-    nodeIntegrationInWorker: false,
     nodeIntegrationInSubFrames: false,
     webviewTag: false,
     webSecurity: true,
@@ -130,29 +131,24 @@ test('the page stays where it is: no other address, no window, no permission', a
 test('a foreign frame with the same preload is refused on every channel', async ({ app, page }) => {
   await new StatusBar(page).waitForHealth()
   const refused = { ok: false, code: 'forbidden' }
-  const answers = await app.electron.evaluate(async ({ BrowserWindow }) => {
-    const preferences = BrowserWindow.getAllWindows()[0]?.webContents as unknown as {
-      getLastWebPreferences(): { preload: string }
-    }
-    const stranger = new BrowserWindow({
-      show: false,
-      webPreferences: {
-        preload: preferences.getLastWebPreferences().preload,
-        partition: 'stranger',
-        contextIsolation: true,
-        sandbox: true,
-      },
-    })
-    await stranger.loadURL('data:text/html,<title>stranger</title>')
-    const code = `Promise.all([
+  const answers = await app.electron.evaluate(
+    async ({ BrowserWindow }, preload) => {
+      const stranger = new BrowserWindow({
+        show: false,
+        webPreferences: { preload, partition: 'stranger', contextIsolation: true, sandbox: true },
+      })
+      await stranger.loadURL('data:text/html,<title>stranger</title>')
+      const code = `Promise.all([
       gatehouse.invoke('feed.snapshot'),
       gatehouse.invoke('approvals.decide', { requestId: 'r', subjectHash: 'h', verdict: 'allow', scope: 'once' }),
       gatehouse.invoke('clipboard.write', 'x'),
     ])`
-    const answers = (await stranger.webContents.executeJavaScript(code)) as { ok: boolean; code?: string }[]
-    stranger.destroy()
-    return answers
-  })
+      const answers = (await stranger.webContents.executeJavaScript(code)) as { ok: boolean; code?: string }[]
+      stranger.destroy()
+      return answers
+    },
+    join(ROOT, 'out/preload/index.cjs'),
+  )
   expect(answers.map(({ ok, code }) => ({ ok, code }))).toEqual([refused, refused, refused])
 })
 

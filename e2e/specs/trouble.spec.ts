@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Home } from '../fixtures/app-under-test.ts'
-import { factsOf } from '../fixtures/agent.ts'
+import { factsOf, textOf } from '../fixtures/agent.ts'
 import { expect, test } from '../fixtures/test.ts'
 import { Inbox } from '../pages/inbox.ts'
 import { StatusBar } from '../pages/status-bar.ts'
@@ -31,11 +31,20 @@ test('corrupt settings are named with their place and kept aside, and the app wo
   expect(keptAside(home, '', 'settings.json', broken)).toHaveLength(1)
 })
 
-test('a broken rule is named with file and line, the others still hold', async ({ home, launchApp, attachAgent }) => {
+test('a broken rule is named with file and line; what the file denies stays denied, what it allows is asked', async ({
+  home,
+  launchApp,
+  attachAgent,
+}) => {
   writeData(
     home,
     'rules/default.rules',
-    'prefix_rule(pattern=["echo"], decision="allow")\nprefix_rule(pattern=, decision="allow")\n',
+    [
+      'prefix_rule(pattern=["rmdir"], decision="forbidden", justification="folders stay")',
+      'prefix_rule(pattern=, decision="allow")',
+      'prefix_rule(pattern=["echo"], decision="allow")',
+      '',
+    ].join('\n'),
   )
   const app = await launchApp()
   const page = await app.page()
@@ -43,7 +52,14 @@ test('a broken rule is named with file and line, the others still hold', async (
   await page.keyboard.press('Control+6')
   await expect(page.getByRole('main')).toContainText(/default\.rules:2/)
   const agent = await attachAgent()
-  expect(factsOf(await agent.run(['echo', 'by rule']))).toMatchObject({ output: 'by rule\n' })
+  const denied = await agent.run(['rmdir', 'x'])
+  expect(denied.isError).toBe(true)
+  expect(textOf(denied)).toContain('folders stay')
+  const asked = agent.run(['echo', 'asked'])
+  const inbox = new Inbox(page)
+  await inbox.open()
+  await inbox.allow('asked')
+  expect(factsOf(await asked)).toMatchObject({ output: 'asked\n' })
 })
 
 test('a corrupt journal line is kept and the journal goes on', async ({ home, launchApp, attachAgent }) => {
@@ -78,10 +94,10 @@ test('a data folder that cannot be used is named with a next step', async ({ hom
   await expect.poll(() => app.stderr).toContain(home.dataDir)
   expect(app.stderr).toContain('GATEHOUSE_HOME')
   // It waits for the owner to read the same words in a dialog.
-  app.kill()
+  await app.kill()
 })
 
-test('a proxy port in use is a notice with the port in it, and the rest works', async ({
+test('a proxy port in use is named in the card of the proxy, and everything works on another one', async ({
   home,
   launchApp,
   attachAgent,
@@ -92,8 +108,11 @@ test('a proxy port in use is a notice with the port in it, and the rest works', 
   writeData(home, 'settings.json', JSON.stringify({ proxyPort: port }))
   const app = await launchApp()
   const page = await app.page()
-  await expect(new StatusBar(page).dot('exec server')).toHaveAccessibleName('exec server: ready')
-  await expect(page.locator('body')).toContainText(String(port))
+  const status = new StatusBar(page)
+  await status.waitForHealth()
+  await status.dot('network proxy').click()
+  await expect(page.getByRole('dialog')).toContainText(String(port))
+  await page.keyboard.press('Escape')
   const agent = await attachAgent()
   const answer = agent.run(['echo', 'works anyway'])
   await new Inbox(page).allow('works anyway')
