@@ -4,6 +4,7 @@ import { useFeed } from '../feed/feed-context.tsx'
 import { selectHome, shortenPath } from '../components/folder-path.ts'
 import { place, placeHref } from '../components/places.ts'
 import { VisibleText } from '../components/visible-text.tsx'
+import { shorten } from './subject-words.ts'
 import { ApprovalCard, focusCard } from './approval-card.tsx'
 import type { CardGroup } from './card-order.ts'
 import type { CardOrder } from './use-card-order.ts'
@@ -64,7 +65,7 @@ function GroupHead({ group }: { group: CardGroup }): ReactNode {
       <VisibleText text={session?.agentName ?? first?.agentName ?? 'Unknown agent'} />
       <span className="dim"> · session </span>
       <a className="link" href={placeHref(place('sessions', group.sessionId))}>
-        <VisibleText text={title || group.sessionId} />
+        <VisibleText text={shorten(title || group.sessionId, 80)} />
       </a>
       {session?.cwd && (
         <span className="dim">

@@ -1,7 +1,7 @@
 /** One connection: who, what, why, how much; and what to do about the next one like it. */
 import { useState, type ReactNode } from 'react'
 import type { ConnectionView } from '../../preload/api.ts'
-import { protocolWords } from '../approvals/subject-words.ts'
+import { protocolWords, shorten } from '../approvals/subject-words.ts'
 import { Button, IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Fact } from '../components/fact.tsx'
@@ -105,7 +105,7 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
             <span className="dim">unknown</span>
           ) : (
             <a className="link" href={placeHref(place('processes', connection.processId))}>
-              <VisibleText code text={connection.command ?? connection.processId} />
+              <VisibleText code text={shorten(connection.command ?? connection.processId, 160)} />
             </a>
           )}
           {connection.pid !== null && <span className="dim"> pid {connection.pid}</span>}
@@ -115,7 +115,7 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
             <span className="dim">unknown</span>
           ) : (
             <a className="link" href={placeHref(place('sessions', connection.sessionId))}>
-              <VisibleText text={connection.sessionTitle ?? connection.sessionId} />
+              <VisibleText text={shorten(connection.sessionTitle ?? connection.sessionId, 80)} />
             </a>
           )}
         </Fact>

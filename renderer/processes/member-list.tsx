@@ -15,7 +15,11 @@ export function MemberList({ members }: { members: readonly MemberView[] }): Rea
           <span className="member-name">
             {depth > 0 && <span aria-hidden="true">└ </span>}
             <VisibleText code text={member.name} /> <span className="meta">{member.pid}</span>
-            {member.ownGroup && <Chip tone="warn">own group</Chip>}
+            {!member.ownGroup && (
+              <span title="It left the group of the process. Signals from here reach it all the same.">
+                <Chip tone="warn">left the group</Chip>
+              </span>
+            )}
           </span>
           <span className="meta">
             CPU {formatSpan(member.cpuMs)} · {formatBytes(member.rssBytes)}

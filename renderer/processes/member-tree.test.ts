@@ -8,7 +8,7 @@ const member = (pid: number, ppid: number, name = `p${pid}`): MemberView => ({
   name,
   cpuMs: 0,
   rssBytes: 0,
-  ownGroup: false,
+  ownGroup: true,
 })
 const drawn = (members: MemberView[]): string[] =>
   memberRows(members).map(({ member, depth }) => `${'  '.repeat(depth)}${member.name}`)

@@ -1,6 +1,7 @@
 /** All facts of a process, and where it leads: session, decision, connections. */
 import { useMemo, type ReactNode } from 'react'
 import type { ConnectionView, ProcessView } from '../../preload/api.ts'
+import { shorten } from '../approvals/subject-words.ts'
 import { OutcomeLine } from '../approvals/outcome-line.tsx'
 import { Fact } from '../components/fact.tsx'
 import { selectHome, shortenPath } from '../components/folder-path.ts'
@@ -30,7 +31,7 @@ export function ProcessInspector({ process }: { process: ProcessView }): ReactNo
       <dl className="facts column">
         <Fact name="session">
           <a className="link" href={placeHref(place('sessions', process.sessionId))}>
-            <VisibleText text={process.sessionTitle || process.sessionId} />
+            <VisibleText text={shorten(process.sessionTitle || process.sessionId, 80)} />
           </a>
         </Fact>
         <Fact name="in">
