@@ -8,7 +8,9 @@ import { ConfigWatcher } from './config/config-watcher.ts'
 import { InvalidRule } from './policy/rule-table.ts'
 import { NetworkProxy } from './proxy.ts'
 import { auditWriter } from './records/audit-writer.ts'
+import { responsesProxy } from './responses-proxy.ts'
 import type { ProxySettings } from './settings.ts'
+import { stdioToUds } from './stdio-to-uds.ts'
 
 const USAGE = `usage: gatehouse proxy [--http ADDRESS] [--socks ADDRESS] [--allow HOST]... [--deny HOST]...
                        [--config FILE] [--audit FILE] [--json]
@@ -33,8 +35,13 @@ interface Options {
   help: boolean
 }
 
-/** Runs until SIGINT or SIGTERM; resolves with the exit code (2: the arguments or the file cannot be used). */
+/**
+ * The proxy, or one of its companions when the first argument names one. Runs until SIGINT or SIGTERM;
+ * resolves with the exit code (2: the arguments or the file cannot be used).
+ */
 export async function alone(argv: string[]): Promise<number> {
+  if (argv[0] === 'responses-proxy') return responsesProxy(argv.slice(1))
+  if (argv[0] === 'stdio-to-uds') return stdioToUds(argv.slice(1))
   let options: Options
   try {
     options = readOptions(argv)
