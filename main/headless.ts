@@ -33,6 +33,7 @@ export async function serveHeadless(options: ServeOptions): Promise<number> {
         runDir,
         version: GATEHOUSE_VERSION,
         launcher: new NodeLauncher(join(__dirname, '..', 'sidecars')),
+        log,
       }),
   })
   if (!options.untilIdle) process.stdout.write(`${howToUse(opened)}\n`)

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
-import { createServer } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SIDECAR_NAMES } from '../../sidecars/protocol/host-channel.ts'
@@ -157,6 +157,23 @@ describe('a headless host', () => {
     expect(exitCode).toBe(1)
     expect(stderr).toContain('control.sock: another process listens there')
     expect(existsSync(join(home.lockDir, 'host.lock'))).toBe(false)
+    other.close()
+  })
+
+  test('ports in use cost what needs them, each named with the next step, and nothing else', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    writeFileSync(
+      join(home.dataDir, 'settings.json'),
+      JSON.stringify({ execServerPort: port, mcpPort: port, proxyPort: port }),
+    )
+    await home.serve()
+    const { sidecars } = await status()
+    expect(sidecars.map(({ state }) => state)).toEqual(['ready', 'ready', 'ready'])
+    for (const { name, warnings } of sidecars) expect(warnings.join(), name).toContain(String(port))
+    expect((await home.run(['status'])).stdout.toString()).toContain('another program uses the port')
+    expect((await home.run(['run', '--', 'sh', '-c', 'exit 7'])).exitCode).toBe(7)
     other.close()
   })
 

@@ -9,7 +9,7 @@ import { ExecServer } from '../exec-server.ts'
 import { openInstanceFolder } from '../life/instance-folder.ts'
 import { acceptAttached } from '../listen/attach.ts'
 import { capabilityTokenOf } from '../listen/authorization.ts'
-import { listenWebSocket } from '../listen/websocket-listener.ts'
+import { listenWebSocket, type WebSocketListener, type WebSocketListenerOptions } from '../listen/websocket-listener.ts'
 import { registerMethodFamilies } from '../method-families.ts'
 import { InheritableEnvironment } from '../processes/child-environment.ts'
 import { noSandbox } from '../sandbox/sandbox.ts'
@@ -59,20 +59,17 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
       log,
     ),
   )
-  const { websocket } = config
-  const listener = websocket
-    ? await listenWebSocket({
-        host: '127.0.0.1',
-        port: websocket.port,
-        authorize: capabilityTokenOf(websocket.token),
-        onConnection: (carrier, address) => server.serve(carrier, { kind: 'agent', via: 'exec-ws', address }),
-      })
-    : undefined
+  const { listener, warning } = await offerWebSocket(config, (carrier, address) =>
+    server.serve(carrier, { kind: 'agent', via: 'exec-ws', address }),
+  )
   return {
     endpoints: { unix: socket.path, ...(listener ? { ws: listener.url } : {}) },
-    warnings: folder.swept.map(
-      ({ pid }) => `Process ${pid} was left behind by an exec server that was killed; it has been ended.`,
-    ),
+    warnings: [
+      ...folder.swept.map(
+        ({ pid }) => `Process ${pid} was left behind by an exec server that was killed; it has been ended.`,
+      ),
+      ...(warning === undefined ? [] : [warning]),
+    ],
     configure: async (raw) => {
       config = changed(config, decode(execServerConfig, raw, 'config'))
       inheritable.setBase(config.baseEnvironment)
@@ -82,6 +79,24 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
       await server.close('the host shuts down', deadlineMs * SHUTDOWN_SHARE)
       await closing
     },
+  }
+}
+
+/** A port that cannot be had costs agents the WebSocket; everything else works without it. */
+async function offerWebSocket(
+  { websocket }: ExecServerConfig,
+  onConnection: WebSocketListenerOptions['onConnection'],
+): Promise<{ listener?: WebSocketListener; warning?: string }> {
+  if (!websocket) return {}
+  const { port, token } = websocket
+  try {
+    const authorize = capabilityTokenOf(token)
+    return { listener: await listenWebSocket({ host: '127.0.0.1', port, authorize, onConnection }) }
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const cause = code === 'EADDRINUSE' ? 'another program uses the port' : message
+    const next = 'Free it or set another execServerPort (0 picks one), then restart the exec server.'
+    return { warning: `Agents cannot connect to ws://127.0.0.1:${port}: ${cause}. ${next}` }
   }
 }
 
