@@ -79,9 +79,8 @@ function readOptions(argv: string[]): Options {
 }
 
 async function serve(options: Options): Promise<number> {
-  const load = async () =>
-    merge(options, options.config === undefined ? undefined : await readConfigFile(options.config))
-  const config = await load()
+  const stopped = stopSignal()
+  const config = merge(options, options.config === undefined ? undefined : await readConfigFile(options.config))
   if (!config.enabled) return fail(0, 'the network proxy is disabled (enabled = false); nothing was started')
   const report = options.audit === undefined ? () => {} : auditWriter(options.audit, say)
   const proxy = await NetworkProxy.start(
@@ -92,7 +91,7 @@ async function serve(options: Options): Promise<number> {
   for (const warning of [...config.warnings, ...proxy.warnings]) say(`warning: ${warning}`)
   printAddresses(proxy, options.json)
   const watcher = options.config === undefined ? undefined : follow(options.config, options, proxy)
-  await stopSignal()
+  await stopped
   watcher?.close()
   await proxy.close()
   return 0
