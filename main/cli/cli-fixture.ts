@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import {
   descendantsOf,
+  readProcessIdentity,
   readProcessTable,
   signalProcess,
   type ProcessEntry,
 } from '../../sidecars/rpc/process-identity.ts'
+import type { SidecarView } from '../../preload/api.ts'
 import { readLiveHostFile, type HostFile } from '../control/host-file.ts'
 
 const GATEHOUSE = resolve('bin/gatehouse')
@@ -25,6 +27,23 @@ export interface Started {
   finished: Promise<Finished>
   /** Resolves when stdout has the text. */
   shows(text: string): Promise<void>
+}
+
+/** What `gatehouse status --json` prints of a running host. */
+export interface HostStatus {
+  running: boolean
+  kind: string
+  pid: number
+  sidecars: SidecarView[]
+}
+
+/** Waits for a state, not for a time. */
+export async function until(isReached: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await isReached())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+export async function isAlive(pid: number): Promise<boolean> {
+  return (await readProcessIdentity(pid)) !== undefined
 }
 
 /** A data folder with everything that runs on it. */
@@ -83,6 +102,13 @@ export class CliHome {
     const { stdout, stderr } = await this.run([...args, '--json'])
     if (stdout.length === 0) throw new Error(stderr)
     return JSON.parse(stdout.toString()) as T
+  }
+
+  status(): Promise<HostStatus> {
+    return this.json<HostStatus>(['status'])
+  }
+  async sidecar(name: string): Promise<SidecarView | undefined> {
+    return (await this.status()).sidecars.find((view) => view.name === name)
   }
 
   /** Starts `gatehouse serve` and resolves when it can be used. */
