@@ -65,11 +65,11 @@ export class AppServer {
       nowMs,
       trace: null,
       hasSubscribers: (threadId) => this.subscribersOf(threadId).length > 0,
-      onIdle: (thread, _, turnId) => {
-        const readState = readStates.ended(thread.session.id, turnId)
-        if (readState) emit('thread/readState/changed', { threadId: thread.session.id, readState })
-        this.wakeIfIdle()
+      onEnding: (threadId, turnId) => {
+        const readState = readStates.ended(threadId, turnId)
+        if (readState) emit('thread/readState/changed', { threadId, readState })
       },
+      onIdle: () => this.wakeIfIdle(),
       announce: (method, threadId) => {
         emit('thread/status/changed', { threadId, status: { type: 'notLoaded' } })
         emit(method, { threadId })

@@ -48,7 +48,8 @@ export interface ThreadManagerOptions {
   nowMs: () => number
   trace: TraceSubmission | null
   hasSubscribers: (threadId: string) => boolean
-  onIdle: (thread: LoadedThread, last: 'completed' | 'interrupted' | 'failed', turnId: string) => void
+  onEnding: (threadId: string, turnId: string) => void
+  onIdle: (thread: LoadedThread, last: 'completed' | 'interrupted' | 'failed') => void
   announce: (method: 'thread/closed', threadId: string) => void
 }
 
@@ -233,8 +234,9 @@ export class ThreadManager {
       compactPrompt: options.compactPrompt,
       dynamicTools: options.dynamicTools,
       trace: this.options.trace,
-      onIdle: (last, turnId) => {
-        this.options.onIdle(thread, last, turnId)
+      onEnding: (turnId) => this.options.onEnding(stored.id, turnId),
+      onIdle: (last) => {
+        this.options.onIdle(thread, last)
         this.considerUnload(stored.id)
       },
     })

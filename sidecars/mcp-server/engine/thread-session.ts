@@ -72,8 +72,10 @@ export interface ThreadSessionOptions {
   compactPrompt: string | null
   dynamicTools: readonly DynamicToolSpec[]
   trace: TraceSubmission | null
+  /** Called when a turn has been stored and before its end is told. */
+  onEnding: (turnId: string) => void
   /** Called when the thread has become idle, e.g. to start queued input. */
-  onIdle: (lastTurn: 'completed' | 'interrupted' | 'failed', turnId: string) => void
+  onIdle: (lastTurn: 'completed' | 'interrupted' | 'failed') => void
 }
 
 export class ThreadSession implements ThreadRuntime {
@@ -435,9 +437,10 @@ export class ThreadSession implements ThreadRuntime {
     if (diff !== '') this.emit('turn/diff/updated', { threadId: this.id, turnId: turn.id, diff })
     if (this.active === turn) this.active = null
     this.flags.length = 0
+    this.options.onEnding(turn.id)
     this.announceStatus()
     this.emit('turn/completed', { threadId: this.id, turn: turn.view(status, now) })
-    if (!this.closing) this.options.onIdle(status, turn.id)
+    if (!this.closing) this.options.onIdle(status)
   }
 
   private fail(turn: ActiveTurn, outcome: unknown): void {

@@ -2,7 +2,7 @@
 import { array, boolean, nullable, object, string, unknown, withDefault } from '../../../protocol/decode.ts'
 import type { Turn } from '../../../protocol/app-server/thread.ts'
 import type { DynamicToolSpec } from '../../engine/thread-runtime.ts'
-import { settingsBlock } from '../../engine/thread-settings.ts'
+import { settingsBlock, type SettingsOverrides } from '../../engine/thread-settings.ts'
 import type { StoredThread } from '../../rollout/stored-thread.ts'
 import { merge, tableOfOverrides, type ConfigTable } from '../config-file.ts'
 import { type MethodCall } from '../method-table.ts'
@@ -48,7 +48,7 @@ export class ThreadLifecycle {
     const { config, common } = await this.common(params, connection.client!.name)
     const row = await store.find(params.threadId)
     const defaults = this.context.defaultSettings(config, row?.thread.cwd ?? defaultCwd())
-    const thread = await threads.resume(params.threadId, overridesOf(params), { ...common, defaults })
+    const thread = await threads.resume(params.threadId, this.overrides(config, params), { ...common, defaults })
     threads.cancelUnload(thread)
     this.context.mcp.prepare(params.threadId, config)
     this.context.subscribe(connection, params.threadId)
@@ -80,7 +80,7 @@ export class ThreadLifecycle {
     const { thread, projection } = await this.context.threads.fork(
       source,
       { lastTurnId: text('lastTurnId'), beforeTurnId: text('beforeTurnId') },
-      overridesOf(params),
+      this.overrides(config, params),
       {
         ...common,
         defaults,
@@ -255,8 +255,16 @@ export class ThreadLifecycle {
     }
   }
 
-  private settings(config: ConfigTable, params: Loose) {
+  /** The request's own words; a sandbox mode takes its details from the configuration. */
+  private overrides(config: ConfigTable, params: Loose): SettingsOverrides {
     const overrides = overridesOf(params)
+    if (typeof params.sandbox !== 'string') return overrides
+    const { sandboxPolicy } = this.context.defaultSettings({ ...config, sandbox_mode: params.sandbox }, '/')
+    return { ...overrides, sandboxPolicy }
+  }
+
+  private settings(config: ConfigTable, params: Loose) {
+    const overrides = this.overrides(config, params)
     const settings = this.context.defaultSettings(config, overrides.cwd ?? defaultCwd())
     return { ...settings, ...Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)) }
   }
