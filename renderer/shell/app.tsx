@@ -27,6 +27,8 @@ import './tokens.css'
 import './base.css'
 import './frame.css'
 
+const INTO_LIST = new Set(['j', 'k', 'ArrowDown', 'ArrowUp'])
+
 export function App({ link }: { link: HostLink }): ReactNode {
   return (
     <HostLinkProvider link={link}>
@@ -57,9 +59,14 @@ function Frame(): ReactNode {
     // What had focus went with the page it was on: the keyboard stays in the content.
     if (document.activeElement === document.body) focusPage()
   }, [here])
-  const onEscape = (event: KeyboardEvent): void => {
-    if (event.key === 'Escape' && !event.defaultPrevented && here.id !== null)
-      go(place(here.section, null, here.narrowing))
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented) return
+    if (event.key === 'Escape' && here.id !== null) go(place(here.section, null, here.narrowing))
+    // From the page as a whole the moving keys lead into its table or list.
+    else if (event.target === event.currentTarget && INTO_LIST.has(event.key)) {
+      event.preventDefault()
+      focusPage()
+    }
   }
 
   return (
@@ -70,7 +77,7 @@ function Frame(): ReactNode {
         data-region="content"
         tabIndex={-1}
         aria-label={SECTION_NAMES[here.section]}
-        onKeyDown={onEscape}
+        onKeyDown={onKeyDown}
       >
         <NoticeBar />
         <PageBoundary resetKey={placeHref(here)}>
