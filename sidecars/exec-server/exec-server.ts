@@ -11,6 +11,7 @@ import { registerProcessMethods } from './processes/process-methods.ts'
 import { ProcessStarter } from './processes/process-starter.ts'
 import { ProcessTable } from './processes/process-table.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
+import { FifoPool } from './streams/fifo-pool.ts'
 import { Handshake } from './sessions/handshake.ts'
 import { SessionStore, type SessionStoreEvents } from './sessions/session-store.ts'
 import type { Carrier } from './wire/carrier.ts'
@@ -74,9 +75,14 @@ export class ExecServer {
       }),
       new ProcessLedger(folder.ledgerPath),
     )
+    const fifos = new FifoPool(folder.path)
     this.sessions = new SessionStore(
       {
-        onOpened: (session, connection) => sessionEvents?.onOpened(session, connection),
+        onOpened: (session, connection) => {
+          // Who says hello will soon want to run something.
+          setImmediate(() => fifos.prepare())
+          sessionEvents?.onOpened(session, connection)
+        },
         onClosed: (session, reason) => {
           for (const process of session.all()) void this.stopper.endWholly(process)
           sessionEvents?.onClosed(session, reason)
@@ -88,6 +94,7 @@ export class ExecServer {
       sessions: this.sessions,
       starter: new ProcessStarter({
         table: this.table,
+        fifos,
         sandbox: options.sandbox,
         gate,
         inheritable: options.inheritable,

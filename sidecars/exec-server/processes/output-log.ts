@@ -82,6 +82,11 @@ export class OutputLog {
     return this.windowBytes
   }
 
+  /** True while nothing is on its way to the disk. */
+  get isSettled(): boolean {
+    return !this.isSpilling
+  }
+
   append(stream: OutputStream, bytes: Buffer, block: OutputBlock | undefined): OutputChunk {
     const chunk = { seq: this.next++, stream, bytes, startByte: this.written, block }
     this.window.push(chunk)

@@ -1,5 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Readable, Writable } from 'node:stream'
+import { closeSync } from 'node:fs'
+import { Socket } from 'node:net'
+import type { FifoPool, OpenPipe } from '../streams/fifo-pool.ts'
 import type { Child, ChildEvents, ChildSpec, StdinKind } from './child.ts'
 import { PipeOutput } from './pipe-output.ts'
 
@@ -7,46 +9,87 @@ import { PipeOutput } from './pipe-output.ts'
  * Starts a program on pipes, as leader of a process group and session of its own.
  * Rejects with the system's error when it cannot be executed.
  */
-export async function startPipeChild(spec: ChildSpec, pipeStdin: boolean, events: ChildEvents): Promise<Child> {
+export async function startPipeChild(
+  spec: ChildSpec,
+  pipeStdin: boolean,
+  fifos: FifoPool,
+  events: ChildEvents,
+): Promise<Child> {
   const [arg0 = spec.program, ...args] = spec.argv
-  const child = spawn(spec.program, args, {
-    argv0: arg0,
-    cwd: spec.cwd,
-    env: spec.environment,
-    detached: true,
-    stdio: [pipeStdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-  })
-  if (child.pid === undefined) return new Promise((_, reject) => child.once('error', reject))
-  return new PipeChild(child, child.pid, pipeStdin ? 'pipe' : 'none', events)
+  const pipes: ChildPipes = { stdin: undefined, outputs: [await fifos.open(), await fifos.open()] }
+  if (pipeStdin) pipes.stdin = await fifos.open()
+  const [stdout, stderr] = pipes.outputs
+  try {
+    const child = spawn(spec.program, args, {
+      argv0: arg0,
+      cwd: spec.cwd,
+      env: spec.environment,
+      detached: true,
+      stdio: [pipes.stdin?.readFd ?? 'ignore', stdout.writeFd, stderr.writeFd,],
+    })
+    if (child.pid === undefined)
+      await new Promise((_, reject) => {
+        child.once('error', reject)
+      })
+    closeChildEnds(pipes)
+    return new PipeChild(child, pipes, fifos, events)
+  } catch (error) {
+    closeChildEnds(pipes)
+    for (const { readFd } of pipes.outputs) closeSync(readFd)
+    if (pipes.stdin) closeSync(pipes.stdin.writeFd)
+    for (const { path } of [...pipes.outputs, ...(pipes.stdin ? [pipes.stdin] : [])]) fifos.giveBack(path)
+    throw error
+  }
+}
+
+interface ChildPipes {
+  stdin: OpenPipe | undefined
+  outputs: readonly [OpenPipe, OpenPipe]
+}
+
+function closeChildEnds({ stdin, outputs }: ChildPipes): void {
+  for (const { writeFd } of outputs) closeSync(writeFd)
+  if (stdin) closeSync(stdin.readFd)
 }
 
 class PipeChild implements Child {
+  readonly pid: number
+  readonly stdin: StdinKind
   private readonly outputs: readonly PipeOutput[]
-  private readonly input: Writable | null
+  private readonly input: Socket | undefined
   private openOutputs = 2
 
-  constructor(
-    child: ChildProcess,
-    readonly pid: number,
-    readonly stdin: StdinKind,
-    events: ChildEvents,
-  ) {
+  constructor(child: ChildProcess, { stdin, outputs }: ChildPipes, fifos: FifoPool, events: ChildEvents) {
+    this.pid = child.pid as number
+    this.stdin = stdin ? 'pipe' : 'none'
     // Only a failed kill or message could still raise it; we use neither.
     child.on('error', () => {})
-    // One turn later: what the child printed last is then usually read, and stands before its exit.
-    child.once('exit', (code, signal) => setImmediate(() => events.onExit({ code, signal })))
-    this.input = child.stdin
+    child.once('exit', (code, signal) => this.tellExit(() => events.onExit({ code, signal })))
+    this.input = stdin && new Socket({ fd: stdin.writeFd, readable: false, writable: true })
     // A reader that went away; the exit says the rest.
     this.input?.on('error', () => {})
-    this.outputs = (['stdout', 'stderr'] as const).map(
-      (name) =>
-        new PipeOutput(child[name] as Readable, {
-          onBytes: (bytes, block) => events.onOutput(name, bytes, block),
-          onEnd: () => {
-            if (--this.openOutputs === 0) events.onOutputEnd()
-          },
-        }),
-    )
+    // The child and its children may have it open for long.
+    if (stdin) fifos.remove(stdin.path)
+    this.outputs = (['stdout', 'stderr'] as const).map((name, i) => {
+      const { readFd, path } = outputs[i] as OpenPipe
+      return new PipeOutput(readFd, {
+        onBytes: (bytes, block) => events.onOutput(name, bytes, block),
+        onEnd: (isEmpty) => {
+          if (isEmpty) fifos.giveBack(path)
+          else fifos.remove(path)
+          if (--this.openOutputs === 0) events.onOutputEnd()
+        },
+      })
+    })
+  }
+
+  /**
+   * What the child printed before it ended stands before its exit where that costs no waiting: one whole
+   * turn of the event loop, with a look at the pipes in it.
+   */
+  private tellExit(tell: () => void): void {
+    if (this.openOutputs === 0) tell()
+    else setImmediate(() => setImmediate(tell))
   }
 
   get queuedInputBytes(): number {

@@ -1,30 +1,37 @@
-import type { Readable } from 'node:stream'
-import { takeOver } from '../streams/read-into.ts'
+import { Socket } from 'node:net'
+import { readIntoOptions } from '../streams/read-into.ts'
 import { COPY_BELOW_BYTES, OutputBlock } from './output-block.ts'
 
 export interface PipeOutputEvents {
   /** `block` holds the bytes and is the receiver's to release; without it the bytes are their own. */
   onBytes(bytes: Buffer, block: OutputBlock | undefined): void
-  /** Once: nothing more can come. */
-  onEnd(): void
+  /** Once: nothing more is read. `isEmpty`: because every writer has closed the pipe. */
+  onEnd(isEmpty: boolean): void
 }
 
 /** Reads a child's pipe into blocks that are used again. */
 export class PipeOutput {
-  private readonly socket: Readable
+  private readonly socket: Socket
   private block = new OutputBlock()
   private isPaused = false
-  private isOver = false
+  private isEmpty = false
 
   constructor(
-    stream: Readable,
+    fd: number,
     private readonly events: PipeOutputEvents,
   ) {
-    const target = { buffer: () => this.block.bytes, onRead: (bytesRead: number) => this.received(bytesRead) }
-    this.socket = takeOver(stream, target, false) ?? stream
-    if (this.socket === stream) stream.on('data', (bytes: Buffer) => events.onBytes(bytes, undefined))
+    this.socket = new Socket({
+      ...readIntoOptions({ buffer: () => this.block.bytes, onRead: (bytesRead) => this.received(bytesRead) }),
+      fd,
+      readable: true,
+      writable: false,
+    })
     this.socket.on('error', () => {})
-    this.socket.once('close', () => this.end())
+    this.socket.once('end', () => (this.isEmpty = true))
+    this.socket.once('close', () => {
+      this.block.release()
+      events.onEnd(this.isEmpty)
+    })
     this.socket.resume()
   }
 
@@ -49,12 +56,5 @@ export class PipeOutput {
       this.events.onBytes(bytes, block)
     }
     return !this.isPaused
-  }
-
-  private end(): void {
-    if (this.isOver) return
-    this.isOver = true
-    this.block.release()
-    this.events.onEnd()
   }
 }

@@ -2,6 +2,7 @@ import type { ProcessStartParams } from '../../protocol/exec-process.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { parsePathUri, PathUriError, textOfPath } from '../../protocol/path-uri.ts'
 import { MARKER_VARIABLE } from '../life/process-tree.ts'
+import type { FifoPool } from '../streams/fifo-pool.ts'
 import type { Sandbox, SandboxType } from '../sandbox/sandbox.ts'
 import type { Session } from '../sessions/session.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
@@ -23,6 +24,7 @@ export interface StartResult {
 
 export interface StarterParts {
   table: ProcessTable
+  fifos: FifoPool
   sandbox: Sandbox
   /** None when nobody supervises: then whoever has the connection decides. */
   gate: CommandGate | undefined
@@ -103,7 +105,7 @@ export class ProcessStarter {
 
   private async startChild(process: ManagedProcess, spec: ChildSpec, params: ProcessStartParams): Promise<Child> {
     try {
-      return params.tty ? startPtyChild(spec, process) : await startPipeChild(spec, params.pipeStdin, process)
+      return params.tty ? startPtyChild(spec, process) : await startPipeChild(spec, params.pipeStdin, this.parts.fifos, process)
     } catch (error) {
       throw spawnFailure(error as NodeJS.ErrnoException, spec)
     }

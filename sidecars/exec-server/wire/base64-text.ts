@@ -28,6 +28,7 @@ export class Base64Text {
     if (typeof source === 'string') return decodeInto(decoded, 0, source)
     for (let from = 0, at = 0; from < source.length; from += BLOCK_CHARS) {
       const block = source.toString('latin1', from, Math.min(source.length, from + BLOCK_CHARS))
+      this.checkPadding(from, block)
       at += decodeInto(decoded.subarray(at, at + decodedLength(block)), from, block).length
     }
     return decoded
@@ -49,6 +50,7 @@ export class Base64Text {
       let at = 0
       for (let block = from; block < to; block += BLOCK_CHARS) {
         const text = sliceText(source, block, Math.min(to, block + BLOCK_CHARS))
+        this.checkPadding(block, text)
         at += decodeInto(scratch.subarray(at, Math.min(size, at + decodedLength(text))), block, text).length
       }
       yield scratch.subarray(0, size)
@@ -59,6 +61,11 @@ export class Base64Text {
   private checkFrame(): void {
     const { length } = this.source
     if (length % 4 !== 0) throw new Base64Error(`Invalid padding: ${length} characters are no whole groups of 4`)
+  }
+
+  private checkPadding(offset: number, block: string): void {
+    const end = offset + block.length
+    if (end < this.source.length && block.endsWith('=')) throw new Base64Error(`Invalid symbol 61, offset ${end - 1}.`)
   }
 
   private paddingChars(): number {

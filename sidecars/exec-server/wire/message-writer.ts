@@ -80,9 +80,40 @@ export class MessageWriter {
   }
 
   /** Rejects when `parts` does; the message is then incomplete and the stream of no more use. */
-  async sendParts(parts: AsyncIterable<Buffer>): Promise<void> {
+  sendParts(parts: AsyncIterable<Buffer>): Promise<void> {
+    if (this.isEnded) return Promise.resolve()
+    const { held } = this
+    if (!held) return this.writeParts(parts)
+    return new Promise((resolve) => held.push(() => resolve(this.writeParts(parts))))
+  }
+
+  /** Sends bytes that are no message, such as control frames, between two messages or parts. */
+  sendControl(bytes: Buffer): void {
     if (this.isEnded) return
-    if (this.held) await new Promise<void>((resolve) => this.held?.push(resolve))
+    this.flush()
+    this.put(bytes, undefined)
+  }
+
+  /** Hands what was collected to the stream now instead of at the end of the turn. */
+  flush(): void {
+    if (this.at === this.from || !this.slab || this.isEnded) return
+    const slab = this.slab
+    const bytes = slab.bytes.subarray(this.from, this.at)
+    this.from = this.at
+    slab.unsent++
+    this.put(bytes, slab)
+    // Nothing left in the stream means that the system took it all and the memory may be used again.
+    if (this.output.writableLength === 0) this.from = this.at = 0
+  }
+
+  /** Nothing more will be sent; whoever waits goes on. */
+  end(): void {
+    this.isEnded = true
+    this.wakeRoom()
+  }
+
+  /** Everything else is held from the first line of this on, before anybody can be waited for. */
+  private async writeParts(parts: AsyncIterable<Buffer>): Promise<void> {
     this.held = []
     try {
       let previous: Buffer | undefined
@@ -102,41 +133,19 @@ export class MessageWriter {
     }
   }
 
-  /** Sends bytes that are no message, such as control frames, between two messages or parts. */
-  sendControl(bytes: Buffer): void {
-    if (this.isEnded) return
-    this.flush()
-    this.output.write(bytes)
-  }
-
-  /** Hands what was collected to the stream now instead of at the end of the turn. */
-  flush(): void {
-    if (this.at === this.from || !this.slab || this.isEnded) return
-    const slab = this.slab
-    const bytes = slab.bytes.subarray(this.from, this.at)
-    this.from = this.at
-    slab.unsent++
-    this.output.write(bytes, () => this.sent(slab))
-    // Nothing left in the stream means that the system took it all and the memory may be used again.
-    if (this.output.writableLength === 0) this.from = this.at = 0
-    else if (this.queuedBytes >= HIGH_WATER_BYTES) this.isCongestedNow = true
-  }
-
-  /** Nothing more will be sent; whoever waits goes on. */
-  end(): void {
-    this.isEnded = true
-    this.wakeRoom()
-  }
-
   private writePart(bytes: Buffer, part: MessagePart): void {
     if (this.framing.framesParts || part === 'whole')
       this.write(bytes.length, part, (target, offset) => void bytes.copy(target, offset))
     else {
       this.flush()
-      this.output.write(bytes)
-      if (part === 'last') this.output.write(this.framing.tail)
-      if (this.queuedBytes >= HIGH_WATER_BYTES) this.isCongestedNow = true
+      this.put(bytes, undefined)
+      if (part === 'last') this.put(this.framing.tail, undefined)
     }
+  }
+
+  private put(bytes: Buffer, slab: Slab | undefined): void {
+    this.output.write(bytes, () => this.sent(slab))
+    if (this.queuedBytes >= HIGH_WATER_BYTES) this.isCongestedNow = true
   }
 
   private write(sizeBytes: number, part: MessagePart, fill: (target: Buffer, offset: number) => void): void {
@@ -172,14 +181,16 @@ export class MessageWriter {
     return this.slab.bytes
   }
 
-  private sent(slab: Slab): void {
-    slab.unsent--
-    if (slab.unsent === 0 && slab !== this.slab && slab.bytes.length === SLAB_BYTES && this.spare.length < SPARE_SLABS)
-      this.spare.push(slab)
+  private sent(slab: Slab | undefined): void {
+    if (slab && --slab.unsent === 0 && slab !== this.slab) this.spareSlab(slab)
     if (!this.isCongestedNow || this.queuedBytes > LOW_WATER_BYTES) return
     this.isCongestedNow = false
     this.wakeRoom()
     this.onDrained()
+  }
+
+  private spareSlab(slab: Slab): void {
+    if (slab.bytes.length === SLAB_BYTES && this.spare.length < SPARE_SLABS) this.spare.push(slab)
   }
 
   private room(): Promise<void> {

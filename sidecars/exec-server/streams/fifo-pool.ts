@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process'
+import { closeSync, constants, openSync, unlinkSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Made in one go: two for each of some thirty processes. */
+const BATCH = 64
+/** New ones are made when fewer are left. */
+const LOW = 24
+const MAX_BATCH = 512
+
+/** A real pipe: what is written to one descriptor comes out of the other. */
+export interface OpenPipe {
+  readFd: number
+  writeFd: number
+  /** To be given back when both ends are closed everywhere; otherwise the name is removed. */
+  path: string
+}
+
+/**
+ * Pipes for children's standard streams.
+ *
+ * Node gives a child sockets where it says "pipe", and a socket cannot be opened by name: `echo x >
+ * /dev/stderr`, `tee /dev/stdout` and `cat /dev/stdin` fail with ENXIO. Named pipes behave as every
+ * program expects. Node cannot make them either, so `mkfifo` makes them in advance, many at a time.
+ */
+export class FifoPool {
+  private readonly free: string[] = []
+  private readonly waiting: { resolve(path: string): void; reject(error: Error): void }[] = []
+  private isMaking = false
+  private made = 0
+
+  constructor(
+    /** Existing private folder. */
+    private readonly folder: string,
+  ) {}
+
+  /** Makes the first ones ahead of need. */
+  prepare(): void {
+    if (this.free.length < LOW) this.make()
+  }
+
+  /**
+   * Opens a pipe. The reading end does not block; closing both is the caller's.
+   * Rejects when no pipe can be made.
+   */
+  async open(): Promise<OpenPipe> {
+    const path = this.free.pop() ?? (await this.next())
+    if (this.free.length < LOW) this.make()
+    // In this order neither call waits for the other end.
+    const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      return { path, readFd, writeFd: openSync(path, constants.O_WRONLY) }
+    } catch (error) {
+      closeSync(readFd)
+      throw error
+    }
+  }
+
+  /** Nobody has the pipe open any more: its next user finds it empty. */
+  giveBack(path: string): void {
+    const waiter = this.waiting.shift()
+    if (waiter) waiter.resolve(path)
+    else this.free.push(path)
+  }
+
+  /** Somebody may still have it open: only the name goes. */
+  remove(path: string): void {
+    try {
+      unlinkSync(path)
+    } catch {
+      // The folder has been removed before us.
+    }
+  }
+
+  private next(): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ resolve, reject })
+      this.make()
+    })
+  }
+
+  private make(): void {
+    if (this.isMaking) return
+    this.isMaking = true
+    const count = Math.min(MAX_BATCH, BATCH + 2 * this.waiting.length)
+    const names = Array.from({ length: count }, () => `pipe-${this.made++}`)
+    const maker = spawn('mkfifo', ['-m', '600', ...names], {
+      cwd: this.folder,
+      env: { PATH: `${process.env.PATH ?? ''}:/usr/bin:/bin` },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let said = ''
+    maker.stderr.on('data', (bytes) => (said += String(bytes)))
+    maker.once('error', (error) => this.finish([], error))
+    maker.once('close', (code) =>
+      code === 0
+        ? this.finish(names, undefined)
+        : this.finish([], new Error(`mkfifo failed: ${said.trim() || `exit code ${code}`}`)),
+    )
+  }
+
+  private finish(names: string[], error: Error | undefined): void {
+    if (!this.isMaking) return
+    this.isMaking = false
+    for (const name of names) this.giveBack(join(this.folder, name))
+    if (error) for (const { reject } of this.waiting.splice(0)) reject(error)
+    else if (this.waiting.length > 0) this.make()
+  }
+}
