@@ -12,6 +12,8 @@ const CLICK_LIMIT_MS = 500
 const PAGE_LIMIT_BYTES = 400 * 1024 * 1024
 
 test.setTimeout(240_000)
+// Milliseconds on a machine that does other things too: one bad moment is not a slow window.
+test.describe.configure({ retries: 2 })
 
 test('100 MB of output: clicks are answered, memory stays bounded, the last line and every byte are there', async ({
   app,
@@ -31,7 +33,7 @@ test('100 MB of output: clicks are answered, memory stays bounded, the last line
   while ((await outputBytes(page)) < FLOOD_BYTES) {
     await page.getByRole('link', { name: 'Network' }).click()
     await expect(page.getByRole('heading', { name: 'Network', level: 1 })).toBeVisible()
-    await page.getByRole('link', { name: 'Processes' }).click()
+    await page.getByRole('link', { name: 'Processes', exact: true }).click()
     await processes.open('yes xxx')
     clicks += 2
     peaks.push(await pageMemoryBytes(app))
