@@ -1,4 +1,6 @@
 import { Socket } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { readEnvironmentInfo } from './environment/environment-info.ts'
 import { ExecServer } from './exec-server.ts'
@@ -6,9 +8,9 @@ import { openInstanceFolder, sharedParent } from './life/instance-folder.ts'
 import { CommandLineError, parseCommandLine, USAGE } from './listen/command-line.ts'
 import { ListenUrlError } from './listen/listen-url.ts'
 import { listenWebSocket } from './listen/websocket-listener.ts'
-import { registerMethodFamilies } from './method-families.ts'
+import { policyContextOf, registerMethodFamilies } from './method-families.ts'
 import { InheritableEnvironment } from './processes/child-environment.ts'
-import { noSandbox } from './sandbox/sandbox.ts'
+import { platformSandbox } from './sandbox/platform-sandbox.ts'
 import { LineCarrier } from './wire/line-carrier.ts'
 
 /**
@@ -40,13 +42,19 @@ async function serve(argv: readonly string[]): Promise<number> {
   const log = (line: string) => void process.stderr.write(`exec-server: ${line}\n`)
   const folder = await openInstanceFolder(sharedParent())
   for (const { pid } of folder.swept) log(`ended process ${pid}, left behind by a server that was killed`)
+  const deniedPaths = [dataFolder(), sharedParent()]
   const server = new ExecServer({
-    sandbox: noSandbox,
+    sandbox: platformSandbox({
+      folder: folder.path,
+      policyContext: policyContextOf(deniedPaths),
+      searchPath: () => process.env.PATH,
+      isNetworkManaged: false,
+    }),
     folder,
     spoolBytes: SPOOL_BYTES,
     inheritable: new InheritableEnvironment(process.env),
     environmentInfo: () => readEnvironmentInfo(),
-    registerMore: registerMethodFamilies,
+    registerMore: (methods) => registerMethodFamilies(methods, { deniedPaths }),
     log,
     // Nobody can come back to a server that lives as long as its one connection.
     ...(address.kind === 'stdio' ? { detachedTtlMs: 0 } : {}),
@@ -72,6 +80,11 @@ async function serve(argv: readonly string[]): Promise<number> {
     await server.close('the server was stopped', 0)
   }
   return 0
+}
+
+/** Of a host on this machine: its tokens and sockets are nothing for a sandboxed command. */
+function dataFolder(): string {
+  return process.env.GATEHOUSE_HOME || join(homedir(), '.gatehouse')
 }
 
 /** A pipe is written without blocking; `process.stdout` would block everybody when nobody reads it. */

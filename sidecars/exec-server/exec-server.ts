@@ -127,5 +127,6 @@ export class ExecServer {
     if (graceMs > 0) await Promise.all(ends)
     this.guard.dispose()
     for (const process of this.table.all()) process.dispose()
+    this.options.sandbox.dispose()
   }
 }

@@ -19,12 +19,17 @@ export interface MethodFamilyOptions {
   environmentInfo?: () => EnvironmentInfo | Promise<EnvironmentInfo>
 }
 
+/** What a sandbox object is read with. `deniedPaths`: see {@link MethodFamilyOptions}. */
+export function policyContextOf(deniedPaths: readonly string[]): PolicyContext {
+  return {
+    temporaryDirectories: process.env.TMPDIR?.startsWith('/') ? [pathOfText(process.env.TMPDIR)] : [],
+    denied: deniedPaths.map(pathOfText),
+  }
+}
+
 /** Every method beside `process/*`: files, http, environment. */
 export function registerMethodFamilies(methods: MethodTable, options: MethodFamilyOptions = {}): void {
-  const policyContext: PolicyContext = {
-    temporaryDirectories: process.env.TMPDIR?.startsWith('/') ? [pathOfText(process.env.TMPDIR)] : [],
-    denied: (options.deniedPaths ?? []).map(pathOfText),
-  }
+  const policyContext = policyContextOf(options.deniedPaths ?? [])
   registerFileMethods(methods, { policyContext, allowChange: options.allowChange })
   registerHttpMethods(methods, { environment: options.environment })
   registerEnvironmentMethods(methods, {

@@ -198,7 +198,17 @@ describe('under workspace-write', () => {
       entry({ kind: 'project_roots' }, 'write'),
       entry('ws/.git', 'write'),
     ])
-    expect(await write('ws/.git/config', granted)).toEqual({})
+    expect(await write('ws/.git/index', granted)).toEqual({})
+  })
+  it('a writable .git still keeps what makes git run programs', async () => {
+    const granted = [
+      entry({ kind: 'root' }, 'read'),
+      entry({ kind: 'project_roots' }, 'write'),
+      entry('ws/.git', 'write'),
+    ]
+    await expect(write('ws/.git/config', sandbox(granted))).rejects.toMatchObject(READ_ONLY)
+    await expect(write('ws/.git/hooks/pre-commit', sandbox(granted))).rejects.toMatchObject(READ_ONLY)
+    expect(await write('ws/.git/config', sandbox([...granted, entry('ws/.git/config', 'write')]))).toEqual({})
   })
   it('a protected name that is a link can be neither followed nor exchanged', async () => {
     rmSync(join(base, 'ws/.git'), { recursive: true })

@@ -10,9 +10,9 @@ import { openInstanceFolder } from '../life/instance-folder.ts'
 import { acceptAttached } from '../listen/attach.ts'
 import { capabilityTokenOf } from '../listen/authorization.ts'
 import { listenWebSocket, type WebSocketListener, type WebSocketListenerOptions } from '../listen/websocket-listener.ts'
-import { registerMethodFamilies } from '../method-families.ts'
+import { policyContextOf, registerMethodFamilies } from '../method-families.ts'
 import { InheritableEnvironment } from '../processes/child-environment.ts'
-import { noSandbox } from '../sandbox/sandbox.ts'
+import { platformSandbox } from '../sandbox/platform-sandbox.ts'
 import { serveOutputPort } from './attach-output.ts'
 import { HostGate } from './host-gate.ts'
 import { HostProcesses } from './host-processes.ts'
@@ -31,8 +31,14 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
   const facts = new HostProcesses(host)
   const inheritable = new InheritableEnvironment(process.env)
   inheritable.setBase(config.baseEnvironment)
+  const deniedPaths = [params.dataDir, params.runDir]
   const server: ExecServer = new ExecServer({
-    sandbox: noSandbox,
+    sandbox: platformSandbox({
+      folder: folder.path,
+      policyContext: policyContextOf(deniedPaths),
+      searchPath: () => process.env.PATH,
+      isNetworkManaged: true,
+    }),
     gate,
     folder,
     spoolBytes: config.spoolBytes,
@@ -40,7 +46,7 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
     environmentInfo: () => readEnvironmentInfo(),
     registerMore: (methods) =>
       registerMethodFamilies(methods, {
-        deniedPaths: [params.dataDir, params.runDir],
+        deniedPaths,
         environment: () => inheritable.get(),
         allowChange: (change, connection) => gate.passChange(change, server.sessions.of(connection).id, connection),
       }),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isSameProcess, readProcessIdentity, type ProcessIdentity } from '../../rpc/process-identity.ts'
 import { integer, object, string } from '../../protocol/decode.ts'
+import { MOUNT_POINTS_FILE, sweepMountPoints } from '../sandbox/mount-points.ts'
 import { sweepLedger, type LedgerEntry } from './process-ledger.ts'
 
 const OWNER_FILE = 'owner.json'
@@ -48,6 +49,7 @@ async function sweepDead(parent: string): Promise<LedgerEntry[]> {
     const path = join(parent, name)
     if (await isOwned(path)) continue
     swept.push(...sweepLedger(join(path, LEDGER_FILE)))
+    sweepMountPoints(join(path, MOUNT_POINTS_FILE))
     rmSync(path, { recursive: true, force: true })
   }
   return swept

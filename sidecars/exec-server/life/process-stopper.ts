@@ -22,7 +22,10 @@ const SIGNALS: Record<ProcessSignalName, NodeJS.Signals> = {
 export class ProcessStopper {
   /** SIGINT to the group, as a wire client means it. Nothing happens to a process that has ended. */
   interrupt(process: ManagedProcess): void {
-    if (process.isRunning) signalGroup(process, 'SIGINT')
+    if (!process.isRunning) return
+    // On a terminal its wardens are deaf to it.
+    if (process.hasWardens && !process.seed.tty) void this.interruptInside(process)
+    else signalGroup(process, 'SIGINT')
   }
 
   /**
@@ -53,7 +56,7 @@ export class ProcessStopper {
     tree.look()
     const members = await tree.members()
     if (name === 'interrupt' && process.seed.tty && process.isRunning) interruptForeground(process)
-    else for (const { pid } of members) signalOne(pid, SIGNALS[name])
+    else for (const { pid } of POLITE.has(name) ? inmates(process, members) : members) signalOne(pid, SIGNALS[name])
     if (name === 'kill') void this.sweep(process, new Map())
     if (name === 'terminate') {
       // A stopped process cannot act on the signal.
@@ -65,9 +68,10 @@ export class ProcessStopper {
 
   /** SIGTERM to everything of `processes`; resolves when all have ended, or after `graceMs`. */
   async askToEnd(processes: readonly ManagedProcess[], graceMs: number): Promise<void> {
-    for (const { tree } of processes) {
+    for (const process of processes) {
+      const { tree } = process
       tree?.look()
-      for (const { pid } of (await tree?.members()) ?? []) {
+      for (const { pid } of inmates(process, (await tree?.members()) ?? [])) {
         signalOne(pid, 'SIGTERM')
         signalOne(pid, 'SIGCONT')
       }
@@ -80,6 +84,11 @@ export class ProcessStopper {
   async endWholly(process: ManagedProcess): Promise<void> {
     if (process.state === 'starting') process.withdrawStart()
     else await this.sweep(process, this.killGroup(process))
+  }
+
+  private async interruptInside(process: ManagedProcess): Promise<void> {
+    const members = (await process.tree?.members()) ?? []
+    for (const { pid } of inmates(process, members).filter(({ ownGroup }) => ownGroup)) signalOne(pid, 'SIGINT')
   }
 
   private kill(process: ManagedProcess): void {
@@ -126,6 +135,15 @@ export class ProcessStopper {
     if (survivors.length > 0) process.note(`still running: ${list(survivors.map(({ pid, name }) => [pid, name]))}`)
     else if (strays.size > 0) process.note(`also stopped: ${list([...strays])}`)
   }
+}
+
+/** Signals that a program may answer in its own way. */
+const POLITE: ReadonlySet<ProcessSignalName> = new Set(['interrupt', 'terminate', 'quit', 'hangup'])
+
+/** Without bwrap's own processes: the root, and the first one inside, which reaps for the others. */
+function inmates(process: ManagedProcess, members: readonly ProcessMember[]): readonly ProcessMember[] {
+  if (!process.hasWardens || !process.isRunning) return members
+  return members.filter(({ pid, ppid }) => pid !== process.pid && ppid !== process.pid)
 }
 
 function list(processes: readonly (readonly [number, string])[]): string {

@@ -41,6 +41,7 @@ kill_all() {
 kill_all "$1"
 sleep 0.2
 kill_all "$1"
+[ -f "$2/mount-points" ] && while IFS= read -r point; do rmdir -- "$point"; done < "$2/mount-points" 2>/dev/null
 [ -n "$2" ] && rm -rf -- "$2"
 exit 0
 `

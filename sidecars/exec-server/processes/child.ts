@@ -50,6 +50,8 @@ export interface ChildSpec {
   argv: readonly string[]
   cwd: string
   environment: Record<string, string>
+  /** Descriptors of ours that the child finds as 3, 4 and so on. Only for pipes; they stay open here. */
+  inheritedFds?: readonly number[]
   /** First size of a terminal; 80 by 24 when absent. */
   terminal?: { columns: number; rows: number }
 }

@@ -6,6 +6,8 @@ import { wireExitCode } from './exit-status.ts'
 import type { OutputBlock } from './output-block.ts'
 import { OutputLog, type OutputChunk } from './output-log.ts'
 import type { OutputSpool } from './output-spool.ts'
+import type { DenialWatch } from '../sandbox/denial-watch.ts'
+import type { SandboxType } from '../sandbox/sandbox.ts'
 import { ReaderPace } from './reader-pace.ts'
 import { WriteIds } from './write-ids.ts'
 
@@ -47,6 +49,7 @@ export class ManagedProcess implements ChildEvents {
   /** Everything it started; undefined until it runs. */
   tree: ProcessTree | undefined
 
+  private walls: { type: SandboxType; denials: DenialWatch; release: () => void } | undefined
   private startAbort: AbortController | undefined
   private isStartWithdrawn = false
   private noted: string | undefined
@@ -115,8 +118,24 @@ export class ManagedProcess implements ChildEvents {
   get exitCode(): number | null {
     return this.exit ? wireExitCode(this.exit, this.seed.tty) : null
   }
+  /** A guess whether it failed at the walls of its sandbox. */
+  get sandboxDenied(): boolean {
+    return this.walls?.denials.isDenied(this.exitCode) ?? false
+  }
+  /**
+   * The root and its children are bwrap's own processes: a signal that ends them would end the command at
+   * once and take its exit code.
+   */
+  get hasWardens(): boolean {
+    return this.walls?.type === 'linuxSeccomp'
+  }
   get stdin(): Child['stdin'] {
     return this.stdinKind
+  }
+
+  /** It will run behind walls; `release` is called when it has ended. */
+  confine(type: SandboxType, denials: DenialWatch, release: () => void): void {
+    this.walls = { type, denials, release }
   }
 
   /** The child is there. Its events may come from now on. */
@@ -201,6 +220,7 @@ export class ManagedProcess implements ChildEvents {
 
   onOutput(stream: OutputStream, bytes: Buffer, block: OutputBlock | undefined): void {
     const chunk = this.log.append(stream, bytes, block)
+    this.walls?.denials.note(chunk)
     for (const observer of this.observers) observer.onOutput(this, chunk)
     this.readerPace.check()
     if (this.waiters.size > 0) this.wake()
@@ -208,6 +228,7 @@ export class ManagedProcess implements ChildEvents {
 
   onExit(exit: ChildExit): void {
     this.exit = exit
+    this.walls?.release()
     this.exitedAtMs = Date.now()
     this.current = 'exited'
     this.exitSeq = this.log.takeSeq()

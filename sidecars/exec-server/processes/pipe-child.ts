@@ -25,7 +25,7 @@ export async function startPipeChild(
       cwd: spec.cwd,
       env: spec.environment,
       detached: true,
-      stdio: [pipes.stdin?.readFd ?? 'ignore', stdout.writeFd, stderr.writeFd,],
+      stdio: [pipes.stdin?.readFd ?? 'ignore', stdout.writeFd, stderr.writeFd, ...(spec.inheritedFds ?? [])],
     })
     if (child.pid === undefined)
       await new Promise((_, reject) => {

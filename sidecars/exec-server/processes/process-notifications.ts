@@ -46,7 +46,7 @@ export class ProcessNotifications implements ProcessObserver {
   onExited(process: ManagedProcess, seq: number): void {
     const { idJson } = this.piecesOf(process)
     this.connection.carrier.sendText(
-      `{"method":"process/exited","params":{"processId":${idJson},"seq":${seq},"exitCode":${process.exitCode},"sandboxDenied":false}}`,
+      `{"method":"process/exited","params":{"processId":${idJson},"seq":${seq},"exitCode":${process.exitCode},"sandboxDenied":${process.sandboxDenied}}}`,
     )
   }
 

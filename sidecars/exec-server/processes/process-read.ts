@@ -46,10 +46,10 @@ export async function readProcess(
 
 function answer(chunks: readonly OutputChunk[], nextSeq: number, process: ManagedProcess): WrittenResult {
   const heads = chunks.map(({ seq, stream }, i) => `${i > 0 ? ',' : ''}{"seq":${seq},"stream":"${stream}","chunk":"`)
-  const { hasExited, exitCode, isClosed } = process
+  const { hasExited, exitCode, isClosed, sandboxDenied } = process
   const tail =
     `],"nextSeq":${nextSeq},"exited":${hasExited},"exitCode":${exitCode},"closed":${isClosed},` +
-    '"failure":null,"sandboxDenied":false}'
+    `"failure":null,"sandboxDenied":${sandboxDenied}}`
   const textBytes = heads.reduce((sum, head) => sum + head.length + CHUNK_END.length, START.length + tail.length)
   const sizeBytes = chunks.reduce((sum, { bytes }) => sum + base64Length(bytes.length), textBytes)
   return new WrittenResult(sizeBytes, (target, offset) => {

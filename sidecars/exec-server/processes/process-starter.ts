@@ -3,7 +3,8 @@ import type { SessionId } from '../../protocol/ids.ts'
 import { parsePathUri, PathUriError, textOfPath } from '../../protocol/path-uri.ts'
 import { MARKER_VARIABLE } from '../life/process-tree.ts'
 import type { FifoPool } from '../streams/fifo-pool.ts'
-import type { Sandbox, SandboxType } from '../sandbox/sandbox.ts'
+import { DenialWatch } from '../sandbox/denial-watch.ts'
+import type { Sandbox, SandboxType, Walls } from '../sandbox/sandbox.ts'
 import type { Session } from '../sessions/session.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
 import { WireError } from '../wire/wire-error.ts'
@@ -72,12 +73,13 @@ export class ProcessStarter {
   ): Promise<SandboxType> {
     const { sandbox, gate, table, inheritable } = this.parts
     const environment = childEnvironment(params, inheritable)
-    const plain: ChildSpec = { program: params.argv[0] as string, argv: seenArgv(params), cwd, environment }
+    const spec: ChildSpec = { program: params.argv[0] as string, argv: seenArgv(params), cwd, environment }
     // Refuses before anybody is asked: a question about what cannot run is noise.
-    const { spec, sandboxType } = sandbox.confine(plain, params)
+    const walls = await sandbox.require(params)
     const tooBig = oversizedArgument(spec)
     if (tooBig) throw tooBig
     let marker: string | undefined
+    let proxyEnvironment: Readonly<Record<string, string>> = environment
     const { gatehouse } = (isInternal(connection) && params.metadata) || {}
     spec.terminal = gatehouse?.terminal
     if (gate) {
@@ -95,17 +97,41 @@ export class ProcessStarter {
       )
       process.requestId = answer.requestId
       marker = process.id
+      proxyEnvironment = answer.environment
       Object.assign(spec.environment, answer.environment, { [MARKER_VARIABLE]: marker })
     }
     if (process.isWithdrawn) throw new WireError('internal', 'the process was stopped before it started')
-    process.begin(await this.startChild(process, spec, params), marker)
+    process.begin(await this.startBehind(walls, process, spec, params, proxyEnvironment), marker)
     table.started(process)
-    return sandboxType
+    return walls.sandboxType
+  }
+
+  private async startBehind(
+    walls: Walls,
+    process: ManagedProcess,
+    spec: ChildSpec,
+    params: ProcessStartParams,
+    proxyEnvironment: Readonly<Record<string, string>>,
+  ): Promise<Child> {
+    if (walls.sandboxType === 'none') return this.startChild(process, spec, params)
+    const confined = await walls.build(spec, proxyEnvironment).catch((error: unknown) => {
+      throw error instanceof WireError ? error : spawnFailure(error as NodeJS.ErrnoException, spec)
+    })
+    try {
+      if (process.isWithdrawn) throw new WireError('internal', 'the process was stopped before it started')
+      process.confine(walls.sandboxType, new DenialWatch(), confined.release)
+      return await this.startChild(process, confined.spec, params)
+    } catch (error) {
+      confined.release()
+      throw error
+    }
   }
 
   private async startChild(process: ManagedProcess, spec: ChildSpec, params: ProcessStartParams): Promise<Child> {
     try {
-      return params.tty ? startPtyChild(spec, process) : await startPipeChild(spec, params.pipeStdin, this.parts.fifos, process)
+      return params.tty
+        ? startPtyChild(spec, process)
+        : await startPipeChild(spec, params.pipeStdin, this.parts.fifos, process)
     } catch (error) {
       throw spawnFailure(error as NodeJS.ErrnoException, spec)
     }

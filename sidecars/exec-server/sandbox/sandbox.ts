@@ -1,23 +1,40 @@
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
-import type { ProcessStartParams } from '../../protocol/exec-process.ts'
+import type { ProcessStartParams, SpawnErrorKind } from '../../protocol/exec-process.ts'
 import type { ChildSpec } from '../processes/child.ts'
 import { WireError } from '../wire/wire-error.ts'
 
 export type SandboxType = 'none' | 'linuxSeccomp' | 'macosSeatbelt' | 'windowsRestrictedToken'
 
+/** The part of a start that asks for walls. */
+export type Confinement = Pick<ProcessStartParams, 'sandbox' | 'enforceManagedNetwork' | 'networkProxy' | 'tty'>
+
 /** A command ready to be spawned, with what confines it. */
 export interface ConfinedSpec {
   spec: ChildSpec
-  sandboxType: SandboxType
+  /** Gives back what the walls are made of. To be called once, when the child has ended or could not start. */
+  release(): void
 }
 
-/** The part of a start that asks for walls. */
-export type Confinement = Pick<ProcessStartParams, 'sandbox' | 'enforceManagedNetwork' | 'networkProxy'>
+/** Walls that can be put around one command. */
+export interface Walls {
+  sandboxType: SandboxType
+  /**
+   * What is really spawned. To be called right before it is, with everything about the command decided.
+   * @param proxyEnvironment variables that name the proxy to reach, from whoever may say so
+   * @throws WireError with `data.kind` when they cannot be built
+   */
+  build(spec: ChildSpec, proxyEnvironment: Readonly<Record<string, string>>): Promise<ConfinedSpec>
+}
 
 /** Turns a command and the sandbox it asks for into what is really spawned. */
 export interface Sandbox {
-  /** @throws WireError `sandboxUnavailable` when it cannot be enforced: never a silent fall-back */
-  confine(spec: ChildSpec, params: Confinement): ConfinedSpec
+  /**
+   * Judges what is asked for, before anybody is asked whether the command may run.
+   * @throws WireError `sandboxUnavailable` when it cannot be enforced: never a silent fall-back
+   */
+  require(params: Confinement): Promise<Walls>
+  /** Removes what is left of the walls; no command of ours runs any more. */
+  dispose(): void
 }
 
 /** True when the object asks for nothing: `disabled`, or unrestricted files with the network enabled. */
@@ -35,16 +52,36 @@ export function isUnconfined(sandbox: SandboxObject | undefined): boolean {
   }
 }
 
-/** For systems and builds without a sandbox: runs what needs none and refuses the rest. */
-export const noSandbox: Sandbox = {
-  confine(spec, { sandbox, enforceManagedNetwork, networkProxy }) {
-    if (!isUnconfined(sandbox)) throw unavailable('this exec server cannot enforce the requested sandbox')
-    if (enforceManagedNetwork) throw unavailable('this exec server has no managed network to confine the command to')
-    if (networkProxy !== undefined) throw unavailable('this exec server does not launch network proxies for commands')
-    return { spec, sandboxType: 'none' }
-  },
+/** A command that runs as it is. */
+export const noWalls: Walls = {
+  sandboxType: 'none',
+  build: async (spec) => ({ spec, release: () => {} }),
 }
 
-function unavailable(message: string): WireError {
-  return new WireError('internal', message, { kind: 'sandboxUnavailable' })
+/** For systems without a sandbox: runs what needs none and refuses the rest with `reason`. */
+export function refusingSandbox(reason: string): Sandbox {
+  return {
+    async require(params) {
+      refuseForeignProxies(params)
+      if (!isUnconfined(params.sandbox) || params.enforceManagedNetwork) throw unavailable(reason)
+      return noWalls
+    },
+    dispose: () => {},
+  }
+}
+
+/** @throws WireError: proxies of a client's own making are not launched here */
+export function refuseForeignProxies({ networkProxy }: Pick<Confinement, 'networkProxy'>): void {
+  if (networkProxy !== undefined && networkProxy !== null)
+    throw unavailable('this exec server does not launch network proxies for commands')
+}
+
+/** The sandbox that was asked for does not exist here. */
+export function unavailable(message: string): WireError {
+  return new WireError('internal', message, { kind: 'sandboxUnavailable' satisfies SpawnErrorKind })
+}
+
+/** The sandbox exists, but not for this object or these files. */
+export function preparationFailed(message: string): WireError {
+  return new WireError('internal', message, { kind: 'sandboxPreparation' satisfies SpawnErrorKind })
 }

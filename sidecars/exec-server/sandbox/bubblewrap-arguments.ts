@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs'
+import type { BytePath } from '../../protocol/path-uri.ts'
+import { realWay } from './real-way.ts'
+import type { Mount, MountPlan } from './mount-plan.ts'
+
+/** Where a command's network ends: nowhere, at the machine's own, or at a namespace that was made for it. */
+export type NetworkWall = 'none' | 'machine' | 'bridged'
+
+export interface BubblewrapLayout {
+  /** Null leaves files as they are. */
+  files: MountPlan | null
+  network: NetworkWall
+  cwd: BytePath
+  /** Empty file without permissions, shown in the place of files that must not be read. */
+  unreadableFile: string
+  environment: Readonly<Record<string, string>>
+}
+
+/** Without us nothing of it lives on; it sees no process and no shared memory but its own. */
+const NAMESPACES = ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
+const BASE = ['--die-with-parent', ...NAMESPACES, '--cap-drop', 'ALL']
+
+/**
+ * The options of bwrap(1), for `--args`: one character per byte. They stand in a descriptor and not on the
+ * command line because they hold the environment, which every user of the machine could read there.
+ */
+export function bubblewrapArguments(layout: BubblewrapLayout): string[] {
+  const { files, network, cwd, environment } = layout
+  return [
+    ...BASE,
+    ...(network === 'none' ? ['--unshare-net'] : []),
+    ...rootArguments(files?.root ?? 'write'),
+    ...(files?.mounts ?? []).flatMap((mount) => mountArguments(mount, layout.unreadableFile)),
+    ...(files ? sealArguments(files) : []),
+    ...(network !== 'none' && files?.root === 'hidden' ? resolverArguments() : []),
+    ...(files?.root === 'hidden' ? ['--remount-ro', '/'] : []),
+    '--chdir',
+    cwd,
+    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', latin1(name), latin1(value)]),
+  ]
+}
+
+function rootArguments(root: MountPlan['root']): string[] {
+  const machine = ['--dev', '/dev', '--proc', '/proc']
+  if (root === 'hidden') return machine
+  if (root === 'read') return ['--ro-bind', '/', '/', ...machine]
+  // As root, the settings of the kernel would be writable files like others.
+  return ['--bind', '/', '/', ...(existsSync('/sys') ? ['--ro-bind', '/sys', '/sys'] : []), ...machine]
+}
+
+function mountArguments(mount: Mount, unreadableFile: string): string[] {
+  const { path } = mount
+  switch (mount.kind) {
+    case 'write':
+      return ['--bind', path, path]
+    case 'read':
+      return ['--ro-bind', path, path]
+    case 'hiddenFolder':
+      return ['--perms', mount.leadsOn ? '0111' : '0000', '--tmpfs', path]
+    case 'hiddenFile':
+      return ['--ro-bind', latin1(unreadableFile), path]
+    case 'vacant':
+      return ['--perms', '0555', '--tmpfs', path]
+    case 'link':
+      return ['--symlink', mount.target, path]
+  }
+}
+
+/** Once everything below is mounted: the empty folders belong to the command's user, who could open them again. */
+function sealArguments({ mounts }: MountPlan): string[] {
+  return mounts.flatMap(({ kind, path }) =>
+    kind === 'hiddenFolder' || kind === 'vacant' ? ['--remount-ro', path] : [],
+  )
+}
+
+/** Names are looked up by a file that is often a link to where nothing else is visible. */
+function resolverArguments(): string[] {
+  const file = realWay('/etc/resolv.conf' as BytePath)
+  return file === '/etc/resolv.conf' ? [] : ['--ro-bind-try', file, file]
+}
+
+/** A text as the bytes of its UTF-8, one character each. */
+const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')

@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import type { BytePath } from '../../protocol/path-uri.ts'
+import { nodePath } from '../files/byte-path.ts'
+
+/** Of {@link MountPoints}, in the folder of their server. */
+export const MOUNT_POINTS_FILE = 'mount-points'
+
+/**
+ * Empty folders that exist only while a command runs, so that something can be mounted where the owner
+ * has nothing. Several commands share one; the last takes it away. What a killed server leaves behind
+ * stands in a file, for the next one to remove.
+ */
+export class MountPoints {
+  private readonly users = new Map<BytePath, number>()
+
+  constructor(
+    /** Names the folders that exist now, one a line; the watchdog reads it, too. */
+    private readonly recordPath: string,
+  ) {}
+
+  /** True when the place can be mounted on. False: it cannot be made, and then nobody else could make it either. */
+  take(path: BytePath): boolean {
+    const users = this.users.get(path)
+    if (users === undefined) {
+      try {
+        mkdirSync(nodePath(path), { mode: 0o755 })
+      } catch (error) {
+        // Somebody was faster: it is there to be mounted on, and not ours to remove.
+        return (error as NodeJS.ErrnoException).code === 'EEXIST'
+      }
+    }
+    this.users.set(path, (users ?? 0) + 1)
+    if (users === undefined) this.record()
+    return true
+  }
+
+  giveBack(path: BytePath): void {
+    const users = this.users.get(path)
+    if (users === undefined) return
+    if (users > 1) {
+      this.users.set(path, users - 1)
+      return
+    }
+    this.users.delete(path)
+    removeEmpty(path)
+    this.record()
+  }
+
+  /** Removes all of them: nobody mounts any more. */
+  dispose(): void {
+    for (const path of this.users.keys()) removeEmpty(path)
+    this.users.clear()
+    this.record()
+  }
+
+  private record(): void {
+    // A line cannot hold a name with a line break; such a folder is only left behind by a kill.
+    const lines = [...this.users.keys()].filter((path) => !path.includes('\n')).map((path) => `${path}\n`)
+    try {
+      writeFileSync(this.recordPath, lines.join(''), { mode: 0o600, encoding: 'latin1' })
+    } catch {
+      // A full disk must not stop a command; the folders are empty and only look odd.
+    }
+  }
+}
+
+/** Removes what a server that was killed has left; only what is still an empty folder. */
+export function sweepMountPoints(recordPath: string): void {
+  let text: string
+  try {
+    text = readFileSync(recordPath, 'latin1')
+  } catch {
+    return
+  }
+  for (const line of text.split('\n')) if (line !== '') removeEmpty(line as BytePath)
+}
+
+function removeEmpty(path: BytePath): void {
+  try {
+    rmdirSync(nodePath(path))
+  } catch {
+    // Somebody put something there, or has removed it.
+  }
+}
