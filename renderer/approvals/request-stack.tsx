@@ -65,7 +65,7 @@ function GroupHead({ group }: { group: CardGroup }): ReactNode {
       <VisibleText text={session?.agentName ?? first?.agentName ?? 'Unknown agent'} />
       <span className="dim"> · session </span>
       <a className="link" href={placeHref(place('sessions', group.sessionId))}>
-        <VisibleText text={shorten(title || group.sessionId, 80)} />
+        <VisibleText text={shorten(title || group.sessionId, 60)} />
       </a>
       {session?.cwd && (
         <span className="dim">

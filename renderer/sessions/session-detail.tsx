@@ -44,7 +44,7 @@ export function SessionDetail({ session }: { session: SessionView }): ReactNode 
     <div className="page-column">
       <PageHead
         parent={{ name: 'Sessions', place: place('sessions') }}
-        title={<VisibleText text={session.title || session.agentName} />}
+        title={<VisibleText text={shorten(session.title || session.agentName, 80)} />}
         meta={<PostureChip posture={session.posture} />}
       >
         {session.closedAtMs === null && (
