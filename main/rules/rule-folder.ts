@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { describeDiskTrouble } from '../storage/disk-trouble.ts'
 import { withFileLock } from '../storage/file-lock.ts'
 import { replaceFile } from '../storage/replace-file.ts'
-import { parseRuleFile, type RuleFile } from './rule-file.ts'
-import { readRuleCalls } from './rule-syntax.ts'
-import type { HostExecutable, Rule } from './rule.ts'
+import { parseRuleFile, type RuleFile } from '../../sidecars/rules/rule-file.ts'
+import { readRuleCalls } from '../../sidecars/rules/rule-syntax.ts'
+import type { HostExecutable, Rule } from '../../sidecars/rules/rule.ts'
 
 /** Where rules go that are made by a click or a command. */
 export const AMENDED_FILE = 'default.rules'

@@ -1,10 +1,10 @@
 import type { RuleView } from '../../preload/api.ts'
-import { readCommandWrapper } from './command-wrapper.ts'
+import { readCommandWrapper } from '../../sidecars/rules/command-wrapper.ts'
 import { AMENDED_FILE } from './rule-folder.ts'
-import { placeName, stricter, type CommandRule, type HostRule, type Rule } from './rule.ts'
-import { ruleWords } from './rule-text.ts'
+import { placeName, stricter, type CommandRule, type HostRule, type Rule } from '../../sidecars/rules/rule.ts'
+import { ruleWords } from '../../sidecars/rules/rule-text.ts'
 import type { SessionGrant } from './session-grants.ts'
-import { readShellWrapper } from './shell-wrapper.ts'
+import { readShellWrapper } from '../../sidecars/rules/shell-wrapper.ts'
 
 export interface RuleViewContext {
   /** Other rules in force, to tell which one takes the effect of this one. */

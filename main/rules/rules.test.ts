@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { RuleId, SessionId } from '../../sidecars/protocol/ids.ts'
 import { canonicalSubject, type Subject } from '../../sidecars/protocol/subject.ts'
-import { ProgramPath } from './program-path.ts'
+import { ProgramPath } from '../../sidecars/rules/program-path.ts'
 import { Rules, stepText } from './rules.ts'
 import { grantView, ruleView } from './rule-view.ts'
-import { loadShellGrammar, type ShellGrammar } from './shell-grammar.ts'
+import { loadShellGrammar, type ShellGrammar } from '../../sidecars/rules/shell-grammar.ts'
 
 // Generous: the machine may be busy with many other tests.
 vi.setConfig({ testTimeout: 20_000 })

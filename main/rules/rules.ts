@@ -2,26 +2,31 @@ import type { Verdict } from '../../sidecars/protocol/decision.ts'
 import type { RuleId, SessionId } from '../../sidecars/protocol/ids.ts'
 import type { Subject } from '../../sidecars/protocol/subject.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
-import { whyPatternLauncher } from './banned-prefix.ts'
-import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } from './judge-command.ts'
-import { judgeConnection, rulesForProxy, type ProxyRules } from './judge-connection.ts'
-import { judgementOf, type Judgement } from './judgement.ts'
-import { proposeCommandRules, proposeHostRule, shellTextOf } from './proposed-rule.ts'
+import { whyPatternLauncher } from '../../sidecars/rules/banned-prefix.ts'
+import {
+  judgeCommand,
+  judgeShellText,
+  type CommandContext,
+  type CommandRules,
+} from '../../sidecars/rules/judge-command.ts'
+import { judgeConnection, rulesForProxy, type ProxyRules } from '../../sidecars/rules/judge-connection.ts'
+import { judgementOf, type Judgement } from '../../sidecars/rules/judgement.ts'
+import { proposeCommandRules, proposeHostRule, shellTextOf } from '../../sidecars/rules/proposed-rule.ts'
 import { AMENDED_FILE, RuleFolder, type RuleProblem } from './rule-folder.ts'
-import { parseRuleFile, parseSingleRule } from './rule-file.ts'
-import { ruleIdOf, type CommandRule, type HostRule, type Rule } from './rule.ts'
+import { parseRuleFile, parseSingleRule } from '../../sidecars/rules/rule-file.ts'
+import { ruleIdOf, type CommandRule, type HostRule, type Rule } from '../../sidecars/rules/rule.ts'
 import { SessionGrants, type SessionGrant } from './session-grants.ts'
 
-export { stepText, decidingStep, type JudgedStep, type Judgement } from './judgement.ts'
+export { stepText, decidingStep, type JudgedStep, type Judgement } from '../../sidecars/rules/judgement.ts'
 export type { RuleProblem } from './rule-folder.ts'
-export { matchesConnection } from './judge-connection.ts'
-export { ruleWords } from './rule-text.ts'
+export { matchesConnection } from '../../sidecars/rules/judge-connection.ts'
+export { ruleWords } from '../../sidecars/rules/rule-text.ts'
 export { grantView, ruleView, type RuleViewContext } from './rule-view.ts'
-export { ProgramPath } from './program-path.ts'
-export { loadShellGrammar, type ShellGrammar } from './shell-grammar.ts'
-export { placeName, type HostRule, type Rule } from './rule.ts'
+export { ProgramPath } from '../../sidecars/rules/program-path.ts'
+export { loadShellGrammar, type ShellGrammar } from '../../sidecars/rules/shell-grammar.ts'
+export { placeName, type HostRule, type Rule } from '../../sidecars/rules/rule.ts'
 export type { SessionGrant } from './session-grants.ts'
-export type { ProxyRules } from './judge-connection.ts'
+export type { ProxyRules } from '../../sidecars/rules/judge-connection.ts'
 
 /** A rule that could not be saved holds in memory and is tried again this often. */
 const SAVE_RETRY_MS = 10_000

@@ -1,8 +1,8 @@
 import type { Verdict } from '../../sidecars/protocol/decision.ts'
 import type { RuleId, SessionId } from '../../sidecars/protocol/ids.ts'
 import type { Subject } from '../../sidecars/protocol/subject.ts'
-import { judgementOf, type Judgement } from './judgement.ts'
-import { ruleIdOf } from './rule.ts'
+import { judgementOf, type Judgement } from '../../sidecars/rules/judgement.ts'
+import { ruleIdOf } from '../../sidecars/rules/rule.ts'
 
 /** One decision that holds until its session ends: for exactly this subject, or for these files. */
 export interface SessionGrant {
