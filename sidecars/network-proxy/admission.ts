@@ -2,13 +2,15 @@
  * From a destination to a connection: verdict, question to the owner, lookup, guard and dial, in the one
  * order that leaks nothing and resolves once. Every listener goes through here.
  */
+import type { TLSSocket } from 'node:tls'
 import type { ClientPresence } from './client-presence.ts'
 import { DEFAULT_DIAL_TIMES, DialFailed, type DialTimes } from './dial/dialer.ts'
 import type { ParentProxies, ParentRoute } from './dial/parent-proxy.ts'
 import { addressesWithoutLookup, ResolveFailed, resolveWithin, type Resolver } from './dial/resolver.ts'
-import { Routes, type Opened } from './dial/route.ts'
-import type { TlsDialOptions } from './dial/tls-upstream.ts'
+import { Routes, tlsFailure, type Opened } from './dial/route.ts'
+import { tlsHandshake, type TlsDialOptions } from './dial/tls-handshake.ts'
 import type { Attribution } from './leases.ts'
+import { formatAuthority } from './policy/authority.ts'
 import type { Decider } from './policy/decider.ts'
 import type { Policy, Ruling } from './policy/policy.ts'
 import type { Refusal } from './policy/refusal.ts'
@@ -32,6 +34,8 @@ export type Connected =
   | { kind: 'failed'; code: string; message: string }
   /** The client left meanwhile; nothing is open. */
   | { kind: 'abandoned' }
+
+export type Secured = { kind: 'secured'; socket: TLSSocket } | Exclude<Connected, { kind: 'connected' }>
 
 export interface ConnectOptions {
   /** The destination is a literal that a rule names, which is not judged again. */
@@ -58,25 +62,32 @@ export interface AdmissionOptions {
 }
 
 const LOOKUP_TIMEOUT_MS = 2000
-const TLS_HANDSHAKE_TIMEOUT_MS = 10_000
+export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000
 
 export class Admission {
   private readonly routes: Routes
+  private readonly tls: TlsDialOptions
   private readonly lookupTimeoutMs: number
 
   constructor(private readonly options: AdmissionOptions) {
     this.lookupTimeoutMs = options.lookupTimeoutMs ?? LOOKUP_TIMEOUT_MS
+    this.tls = options.tls ?? { handshakeTimeoutMs: TLS_HANDSHAKE_TIMEOUT_MS }
     this.routes = new Routes({
       resolver: options.resolver,
       lookupTimeoutMs: this.lookupTimeoutMs,
       dialTimes: options.dialTimes ?? DEFAULT_DIAL_TIMES,
-      tls: options.tls ?? { handshakeTimeoutMs: TLS_HANDSHAKE_TIMEOUT_MS },
+      tls: this.tls,
     })
   }
 
   /** The verdict that needs no waiting. */
   judge(destination: Destination, attribution: Attribution): Ruling {
     return this.options.policy.judge(destination, attribution.sessionId)
+  }
+
+  /** Judges what happens inside a connection that a rule or the owner admitted: never asks again. */
+  judgeAdmitted(destination: Destination, attribution: Attribution): Ruling {
+    return this.options.policy.judge(destination, attribution.sessionId, true)
   }
 
   /** In limited mode only what can be read may pass. */
@@ -130,6 +141,26 @@ export class Admission {
     } catch (error) {
       if (!(error instanceof DialFailed)) throw error
       return presence.left ? { kind: 'abandoned' } : { kind: 'failed', code: error.code, message: error.message }
+    }
+  }
+
+  /**
+   * Like `connect`, with a TLS handshake that offers `protocols`; nothing has been read from the socket.
+   */
+  async connectSecure(
+    attempt: Attempt,
+    { exempt, protocols }: { exempt: boolean; protocols: readonly string[] },
+  ): Promise<Secured> {
+    const connected = await this.connect(attempt, { exempt })
+    if (connected.kind !== 'connected') return connected
+    const { upstream } = connected
+    const { host } = attempt.destination
+    try {
+      return { kind: 'secured', socket: await tlsHandshake(upstream, host, this.tls, protocols) }
+    } catch (error) {
+      const hop = formatAuthority(upstream.address, upstream.port)
+      const { code, message } = tlsFailure(host, hop, error as NodeJS.ErrnoException)
+      return attempt.presence.left ? { kind: 'abandoned' } : { kind: 'failed', code, message }
     }
   }
 

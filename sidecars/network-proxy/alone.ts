@@ -2,10 +2,12 @@
 import { parseArgs } from 'node:util'
 import type { NetworkRule } from '../protocol/host-channel.ts'
 import type { RuleId } from '../protocol/ids.ts'
+import { UnusableAuthority } from './certificates/own-authority.ts'
 import { ConfigError, parseNetworkConfig, rulesOfDomains, type NetworkConfig } from './config/network-config.ts'
 import { readConfigFile } from './config/config-file.ts'
 import { ConfigWatcher } from './config/config-watcher.ts'
 import { InvalidRule } from './policy/rule-table.ts'
+import { parseInspection } from './inspection/inspection-config.ts'
 import { NetworkProxy } from './proxy.ts'
 import { auditWriter } from './records/audit-writer.ts'
 import { responsesProxy } from './responses-proxy.ts'
@@ -21,7 +23,7 @@ Runs the network proxy by itself. A host that no rule allows is refused; nobody 
   --allow, --deny   host, *.host, **.host, each with an optional :port; repeatable; deny wins
   --config FILE     network settings in TOML or JSON; changes are taken over while it runs
   --audit FILE      one JSON line per decision
-  --json            print the addresses as one JSON line instead of one URL a line
+  --json            print the addresses (and the trust bundle) as one JSON line instead of one URL a line
 `
 
 interface Options {
@@ -55,7 +57,8 @@ export async function alone(argv: string[]): Promise<number> {
   try {
     return await serve(options)
   } catch (error) {
-    if (error instanceof ConfigError || error instanceof InvalidRule) return fail(2, error.message)
+    if (error instanceof ConfigError || error instanceof InvalidRule || error instanceof UnusableAuthority)
+      return fail(2, error.message)
     const { code, message } = error as NodeJS.ErrnoException
     return fail(1, code === 'EADDRINUSE' ? `${message}; choose another port, or 0 for any free one` : message)
   }
@@ -130,6 +133,7 @@ function settingsOf(config: NetworkConfig, options: Options): ProxySettings {
     limitedAllowsWebsocket: config.limitedAllowsWebsocket,
     unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
     askTimeoutMs: 120_000,
+    inspection: parseInspection(config.mitm, config.mitmCa, process.env),
   }
 }
 
@@ -144,16 +148,18 @@ function rulesOf(config: NetworkConfig, options: Options): NetworkRule[] {
   return [...typed('allow'), ...typed('deny'), ...rulesOfDomains(config.domains)]
 }
 
-function printAddresses({ httpUrl, socksUrl }: NetworkProxy, json: boolean): void {
+function printAddresses({ httpUrl, socksUrl, trustBundlePath }: NetworkProxy, json: boolean): void {
   const lines = [httpUrl, socksUrl].filter((url) => url !== undefined)
-  process.stdout.write(json ? `${JSON.stringify({ http: httpUrl, socks: socksUrl })}\n` : `${lines.join('\n')}\n`)
+  const all = { http: httpUrl, socks: socksUrl, trustBundle: trustBundlePath }
+  process.stdout.write(json ? `${JSON.stringify(all)}\n` : `${lines.join('\n')}\n`)
+  if (trustBundlePath !== undefined) say(`HTTPS is inspected; clients have to trust ${trustBundlePath}`)
 }
 
 function follow(path: string, options: Options, proxy: NetworkProxy): ConfigWatcher {
   return new ConfigWatcher(path, {
-    changed(file) {
+    async changed(file) {
       const config = merge(options, file)
-      proxy.configure(settingsOf(config, options))
+      await proxy.configure(settingsOf(config, options))
       proxy.setRules(proxy.revision + 1, rulesOf(config, options))
       say(`configuration reloaded, revision ${proxy.revision}`)
     },

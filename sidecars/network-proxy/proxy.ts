@@ -17,6 +17,8 @@ import { systemOwnAddresses, type OwnAddresses } from './policy/address-guard.ts
 import { bracketed } from './policy/authority.ts'
 import { Decider, type AskHost } from './policy/decider.ts'
 import { Policy } from './policy/policy.ts'
+import { InspectionControl } from './inspection/inspection-control.ts'
+import type { TrustOptions } from './inspection/trust.ts'
 import { ConnectionLog, type ReportFacts } from './records/connection-log.ts'
 import { selfTest, type Trial } from './self-test.ts'
 import { reachesUnixSockets, requireLive, type ProxySettings } from './settings.ts'
@@ -36,6 +38,16 @@ export interface ProxySurroundings {
   lookupTimeoutMs?: number
   /** Where HTTP_PROXY and its kin are read, when an upstream proxy is allowed. */
   environment?: Record<string, string | undefined>
+  /** Where the trust bundle is written; absent: a private folder below the system's temporary one. */
+  runDir?: string
+  platformRoots?: TrustOptions['platformRoots']
+}
+
+export interface LeaseOptions {
+  /** Where a process that outlived an earlier proxy still goes; another one is taken when it cannot be had. */
+  port?: number | undefined
+  /** What was set (or with null removed) for this process; its own certificates are kept. */
+  envChanges?: Record<string, string | null> | undefined
 }
 
 /** Time that requests in flight get when the proxy stops. */
@@ -59,6 +71,7 @@ export class NetworkProxy {
   private httpListener: Listener | undefined
   private socksListener: Listener | undefined
   private readonly environment: Record<string, string | undefined>
+  private readonly inspection: InspectionControl
   private parents: ParentProxies | undefined
   private rules: readonly NetworkRule[] = []
   private closed = false
@@ -74,8 +87,13 @@ export class NetworkProxy {
     this.pool = new UpstreamPool(nowMs)
     this.policy = new Policy(settings, surroundings.ownAddresses ?? systemOwnAddresses(nowMs))
     this.decider = surroundings.askHost && new Decider(surroundings.askHost, { timeoutMs: settings.askTimeoutMs })
+    this.environment = surroundings.environment ?? process.env
+    const { environment } = this
+    const { runDir, platformRoots } = surroundings
+    this.inspection = new InspectionControl({ nowMs, environment, runDir, platformRoots })
     const admission = new Admission({
       policy: this.policy,
+      tls: this.inspection.tls,
       decider: this.decider,
       resolver: surroundings.resolver ?? bothFamilies(),
       isOwnListener,
@@ -90,12 +108,14 @@ export class NetworkProxy {
         new UdpAssociation(control, attribution, { admission, live, log }, port).start(),
     }
     this.socks = { admission, leases, live, log, tunnels, udp: settings.socksUdp ? udp : undefined }
+    const { hooks } = this.inspection
+    const http = { admission, leases, live, log, pool, tunnels, hooks }
+    tunnels.inspector = this.inspection.inspector(http)
     this.ingress = new Ingress({
-      http: { admission, leases, live, log, pool, tunnels },
+      http,
       socks: () => (this.settings.socks ? this.socks : undefined),
       leases,
     })
-    this.environment = surroundings.environment ?? process.env
     this.parents = this.readParents()
   }
 
@@ -121,6 +141,8 @@ export class NetworkProxy {
 
   private async open(): Promise<void> {
     const { http, socks } = this.settings
+    await this.inspection.apply(this.settings)
+    this.warnings.push(...this.inspection.warnings)
     this.httpListener = await this.bind('proxy_url', http, HTTP_PORTS)
     if (socks) this.socksListener = await this.bind('socks_url', socks, SOCKS_PORTS)
     // The listeners are known only now, and a parent that is one of them would be a loop.
@@ -206,31 +228,46 @@ export class NetworkProxy {
     this.live.recheck(this.policy)
   }
 
-  /** Applies the live part of new settings. @throws FixedSetting and changes nothing */
-  configure(settings: ProxySettings): void {
+  /**
+   * Applies the live part of new settings at once; resolves when certificates for a changed inspection are
+   * there. @throws FixedSetting and changes nothing. Rejects like `InspectionControl.apply`
+   */
+  configure(settings: ProxySettings): Promise<void> {
     requireLive(this.settings, settings)
     this.settings = settings
     this.policy.configure(settings)
     this.decider?.configure(settings.askTimeoutMs)
     this.parents = this.readParents()
     this.live.recheck(this.policy)
+    return this.inspection.apply(settings)
+  }
+
+  /** The file of authorities that clients need; undefined while nothing is inspected. */
+  get trustBundlePath(): string | undefined {
+    return this.inspection.bundlePath
   }
 
   /**
    * Opens a listener that belongs to one process, so that its connections are attributed whatever the
-   * client can do about credentials. `port`: where a process that outlived an earlier proxy still goes;
-   * another one is taken when it cannot be had. Returns the variables for the process.
+   * client can do about credentials. Returns the variables for the process.
    */
-  async grantLease(lease: Lease, port = 0): Promise<Record<string, string>> {
+  async grantLease(lease: Lease, { port = 0, envChanges = {} }: LeaseOptions = {}): Promise<Record<string, string>> {
     this.leases.grant(lease)
     if (!this.httpListener) return {}
     const { listener } = await listenNear({ host: this.httpListener.host, port }, NO_RANGE, this.acceptFor(lease))
     this.own(listener)
     this.leaseListeners.set(lease.leaseId, listener)
-    return childEnvironment({
+    const endpoints = {
       httpUrl: urlOf('http', listener),
       socksUrl: this.settings.socks && urlOf('socks5h', listener),
       allowLocalBinding: this.settings.allowLocalBinding,
+      trustBundlePath: this.trustBundlePath,
+      secretVariables: this.inspection.secretVariables,
+    }
+    return childEnvironment(endpoints, {
+      platform: process.platform,
+      inherited: this.environment,
+      changes: envChanges,
     })
   }
 
@@ -252,6 +289,7 @@ export class NetworkProxy {
     await Promise.all([...this.listeners].map((listener) => listener.close()))
     await this.live.close(graceMs)
     this.pool.close()
+    await this.inspection.close()
     await this.log.close()
   }
 }

@@ -1,5 +1,6 @@
 /** What one running proxy is set to, whoever configured it. */
 import type { ListenAt } from './listener.ts'
+import type { InspectionSettings } from './inspection/inspection-settings.ts'
 import type { PolicySettings } from './policy/policy.ts'
 
 export interface ProxySettings extends PolicySettings {
@@ -12,6 +13,8 @@ export interface ProxySettings extends PolicySettings {
   allowNonLoopback: boolean
   allowUpstreamProxy: boolean
   askTimeoutMs: number
+  /** Absent: HTTPS is inspected where limited mode needs it, and nowhere else. */
+  inspection?: InspectionSettings
 }
 
 /** A change that a running proxy cannot make. */

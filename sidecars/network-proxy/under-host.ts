@@ -11,6 +11,10 @@ import {
 import { RpcError } from '../rpc/rpc-error.ts'
 import type { RpcPeer } from '../rpc/peer.ts'
 import type { HostContext, SidecarInstance } from '../rpc/sidecar.ts'
+import { UnusableAuthority } from './certificates/own-authority.ts'
+import { ConfigError } from './config/config-error.ts'
+import { parseInspection } from './inspection/inspection-config.ts'
+import type { InspectionSettings } from './inspection/inspection-settings.ts'
 import type { AskHost } from './policy/decider.ts'
 import { InvalidRule } from './policy/rule-table.ts'
 import { NetworkProxy } from './proxy.ts'
@@ -20,8 +24,14 @@ import { FixedSetting, type ProxySettings } from './settings.ts'
 /** Starts the proxy for a host. Rejects when its configuration or an address cannot be used. */
 export async function underHost({ host, params }: HostContext): Promise<SidecarInstance> {
   const config = readConfig(params.config)
-  const proxy = await namingRules(() =>
-    NetworkProxy.start(settingsOf(config), config, { askHost: askVia(host), report: reportTo(host) }),
+  const proxy = await namingFields(() =>
+    namingRules(() =>
+      NetworkProxy.start(settingsOf(config), config, {
+        askHost: askVia(host),
+        report: reportTo(host),
+        runDir: params.runDir,
+      }),
+    ),
   )
 
   host.onRequest('rules/set', rulesSet, ({ revision, rules }) =>
@@ -30,10 +40,10 @@ export async function underHost({ host, params }: HostContext): Promise<SidecarI
       return { revision: proxy.revision }
     }),
   )
-  host.onRequest('leases/grant', leaseGrant, async ({ leaseId, processId, sessionId, command, port }) => ({
+  host.onRequest('leases/grant', leaseGrant, async ({ leaseId, processId, sessionId, command, port, envChanges }) => ({
     environment: await proxy.grantLease(
       { leaseId, sessionId, command, ...(processId === undefined ? {} : { processId }) },
-      port,
+      { port, envChanges },
     ),
   }))
   host.onRequest('leases/revoke', leaseRevoke, async ({ leaseId }) => {
@@ -53,14 +63,20 @@ export async function underHost({ host, params }: HostContext): Promise<SidecarI
 }
 
 /** Rules come by `rules/set`; this is everything else. */
-function configure(proxy: NetworkProxy, next: unknown): Promise<void> {
+async function configure(proxy: NetworkProxy, next: unknown): Promise<void> {
+  await namingFields(() => proxy.configure(settingsOf(readConfig(next))))
+}
+
+/** The error names the setting that cannot be used or changed. */
+async function namingFields<T>(act: () => T | Promise<T>): Promise<T> {
   try {
-    proxy.configure(settingsOf(readConfig(next)))
-    return Promise.resolve()
+    return await act()
   } catch (error) {
-    return Promise.reject(
-      error instanceof FixedSetting ? new RpcError('invalidParams', error.message, { field: error.key }) : error,
-    )
+    if (error instanceof FixedSetting) throw new RpcError('invalidParams', error.message, { field: error.key })
+    if (error instanceof ConfigError) throw new RpcError('invalidParams', error.message, { field: error.field })
+    if (error instanceof UnusableAuthority)
+      throw new RpcError('invalidParams', error.message, { field: `mitm_ca.${error.field}` })
+    throw error
   }
 }
 
@@ -88,7 +104,13 @@ function settingsOf(config: NetworkProxyConfig): ProxySettings {
     limitedAllowsWebsocket: config.limitedAllowsWebsocket,
     unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
     askTimeoutMs: config.askTimeoutMs,
+    inspection: inspectionOf(config),
   }
+}
+
+function inspectionOf({ mitm, mitmCa, inspectHttps }: NetworkProxyConfig): InspectionSettings {
+  const settings = parseInspection(mitm, mitmCa, process.env)
+  return inspectHttps ? { ...settings, everything: true } : settings
 }
 
 /** Rules are taken whole or not at all; the error names the one that is wrong. */

@@ -120,7 +120,12 @@ export const networkProxyConfig = object({
   askTimeoutMs: withDefault(integer(1), 120_000),
   allowLocalBinding: withDefault(boolean, false),
   mode: withDefault(literal('full', 'limited'), 'full' as const),
+  /** Every HTTPS host is inspected, but for the exclusions in `mitm`. */
   inspectHttps: withDefault(boolean, false),
+  /** Table of inspection hooks, actions and exclusions; the proxy reads it and names what is wrong in it. */
+  mitm: optional(unknown),
+  /** An authority of the owner: {certificate_file, private_key_file}. Absent: one for each launch. */
+  mitmCa: optional(unknown),
   allowUpstreamProxy: withDefault(boolean, false),
   /** Off: nothing listens and nothing is forwarded. */
   enabled: withDefault(boolean, true),
@@ -312,6 +317,8 @@ export const leaseGrant = object({
   command: string,
   /** Where an earlier life of the proxy served this lease: its process still goes there. Taken again when it is free. */
   port: optional(integer(1, 65535)),
+  /** What the process was asked to have beside the usual environment: its own certificate settings are kept. */
+  envChanges: optional(record(nullable(string))),
 })
 export const leaseGranted = object({ environment: record(string) })
 /** host -> network-proxy `leases/revoke` {leaseId} -> {}: open connections of the lease are closed. */

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { newAuthority } from './certificate-authority.ts'
 import { customRoots, MAX_BUNDLE_BYTES, MAX_DIRECTORY_ENTRIES } from './custom-roots.ts'
 import { certificatesIn, toPem } from './pem.ts'
 import { platformRoots } from './platform-roots.ts'
-import { bundleText, isBundlePath, writeBundle } from './trust-bundle.ts'
+import { bundleText, writeBundle } from './trust-bundle.ts'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'gatehouse-bundle-'))
 const certificate = () => newAuthority(Date.now()).certificate
@@ -56,16 +56,15 @@ describe('authorities of the environment', () => {
 })
 
 describe('the bundle', () => {
-  it('is a private file named after its contents', async () => {
+  it('is a private file that is replaced whole', async () => {
     const dir = join(folder(), 'certificates')
     const text = bundleText([certificate()])
     const path = await writeBundle(dir, text)
     expect(readFileSync(path, 'utf8')).toBe(text)
     expect([statSync(path).mode & 0o777, statSync(dir).mode & 0o777]).toEqual([0o600, 0o700])
-    expect(await writeBundle(dir, text)).toBe(path)
-    expect(await writeBundle(dir, `${text}\n`)).not.toBe(path)
-    expect(isBundlePath(path)).toBe(true)
-    expect(isBundlePath('/etc/ssl/certs/ca-certificates.crt')).toBe(false)
+    expect(await writeBundle(dir, `${text}\n`)).toBe(path)
+    expect(readdirSync(dir)).toEqual(['trust-bundle.pem'])
+    expect(readFileSync(path, 'utf8')).toBe(`${text}\n`)
   })
 
   it('the platform store of this machine can be read', async () => {

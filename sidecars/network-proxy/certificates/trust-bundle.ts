@@ -1,10 +1,9 @@
 /** The file of authorities that children trust while HTTPS is inspected. */
-import { createHash } from 'node:crypto'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toPem } from './pem.ts'
 
-const PREFIX = 'trust-bundle-'
+const FILE_NAME = 'trust-bundle.pem'
 
 /** Each certificate once, in the order given. */
 export function uniqueCertificates(certificates: readonly Buffer[]): Buffer[] {
@@ -19,12 +18,13 @@ export function bundleText(certificates: readonly Buffer[]): string {
 }
 
 /**
- * Writes `text` below `directory` (made 0700) as a 0600 file named after its contents, whole or not at
- * all. Resolves with its path. Rejects with the operating system's error.
+ * Writes `text` below `directory` (made 0700) as a 0600 file, whole or not at all. The name is always the
+ * same, so that processes that outlive a proxy find the authority of the next one. Resolves with its path.
+ * Rejects with the operating system's error.
  */
 export async function writeBundle(directory: string, text: string): Promise<string> {
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  const path = join(directory, `${PREFIX}${createHash('sha256').update(text).digest('hex').slice(0, 16)}.pem`)
+  const path = join(directory, FILE_NAME)
   const unfinished = `${path}.${process.pid}`
   await rm(unfinished, { force: true })
   const file = await open(unfinished, 'wx', 0o600)
@@ -36,9 +36,4 @@ export async function writeBundle(directory: string, text: string): Promise<stri
   }
   await rename(unfinished, path)
   return path
-}
-
-/** True for a path that `writeBundle` gave, of this launch or an earlier one. */
-export function isBundlePath(path: string): boolean {
-  return new RegExp(`(?:^|[/\\\\])${PREFIX}[0-9a-f]{16}\\.pem$`).test(path)
 }

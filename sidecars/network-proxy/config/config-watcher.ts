@@ -8,8 +8,8 @@ import type { NetworkConfig } from './network-config.ts'
 const SETTLE_MS = 200
 
 export interface ConfigListener {
-  /** May throw to refuse the change; that is then the failure. */
-  changed(config: NetworkConfig): void
+  /** May throw or reject to refuse the change; that is then the failure. */
+  changed(config: NetworkConfig): void | Promise<void>
   failed(error: Error): void
 }
 
@@ -39,7 +39,7 @@ export class ConfigWatcher {
   async reload(): Promise<void> {
     try {
       const config = await readConfigFile(this.path)
-      if (!this.closed) this.listener.changed(config)
+      if (!this.closed) await this.listener.changed(config)
     } catch (error) {
       if (!this.closed) this.listener.failed(error as Error)
     }

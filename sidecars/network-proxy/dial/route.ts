@@ -6,7 +6,9 @@ import { connectThrough } from './connect-through.ts'
 import { describeFailure, dial, DialFailed, type DialTimes } from './dialer.ts'
 import type { ParentRoute } from './parent-proxy.ts'
 import { addressesWithoutLookup, ResolveFailed, resolveWithin, type Resolver } from './resolver.ts'
-import { TlsUpstream, type TlsDialOptions } from './tls-upstream.ts'
+import { describeTlsFailure } from '../inspection/tls-failure.ts'
+import type { TlsDialOptions } from './tls-handshake.ts'
+import { TlsUpstream } from './tls-upstream.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 
 export interface RouteOptions {
@@ -79,8 +81,12 @@ export class Routes {
     try {
       return await TlsUpstream.open(raw, host, this.options.tls)
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
-      throw new DialFailed(code ?? 'ETLS', `TLS with ${host} at ${formatAuthority(address, port)} failed: ${message}`)
+      throw tlsFailure(host, formatAuthority(address, port), error as NodeJS.ErrnoException)
     }
   }
+}
+
+/** A failed handshake with `host`, reached at `hop`. */
+export function tlsFailure(host: string, hop: string, error: NodeJS.ErrnoException): DialFailed {
+  return new DialFailed(error.code ?? 'ETLS', describeTlsFailure(host, hop, error))
 }

@@ -1,24 +1,80 @@
 /** Variables that lead the tools of a child process through the proxy. */
+import { JAVA_OPTIONS, javaOptions } from './java-options.ts'
+import { gitSshCommand, isOwnGitSshCommand } from './git-ssh.ts'
+import { CA_VARIABLES, HTTP_PROXY_VARIABLES, NO_PROXY_VARIABLES, SOCKS_PROXY_VARIABLES } from './variables.ts'
 
 export interface ProxyEndpoints {
-  /** `http://127.0.0.1:PORT`, with the lease as user when the listener is shared. */
+  /** `http://127.0.0.1:PORT`. */
   httpUrl: string
   /** `socks5h://…`; absent when SOCKS is off. */
   socksUrl: string | undefined
   allowLocalBinding: boolean
+  /** File of authorities; absent while nothing is inspected. */
+  trustBundlePath?: string | undefined
+  /** Variables whose values hooks put into requests: the child gets them empty. */
+  secretVariables?: readonly string[]
 }
 
-/** Every tool reads another spelling; all of them get the same value. */
-const HTTP_PROXY_NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'ALL_PROXY', 'all_proxy'] as const
+/** What the child would have without the proxy. */
+export interface ChildContext {
+  platform: NodeJS.Platform
+  /** The environment in which the proxy, and everything else of the owner's, was started. */
+  inherited: Record<string, string | undefined>
+  /** What was set (or with null removed) for this command. */
+  changes: Record<string, string | null>
+}
 
-export function childEnvironment({ httpUrl, socksUrl, allowLocalBinding }: ProxyEndpoints): Record<string, string> {
+const LOCAL_ADDRESSES = 'localhost,127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16'
+
+/**
+ * The variables to lay over a child's environment. Proxy addresses always replace what was there, because
+ * a client that goes around the proxy ends at the sandbox; certificates that were named for this very
+ * command stay, and options of Java and Git are added to.
+ */
+export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext): Record<string, string> {
+  const { httpUrl, socksUrl, allowLocalBinding, trustBundlePath, secretVariables = [] } = endpoints
   const environment: Record<string, string> = {}
-  for (const name of HTTP_PROXY_NAMES) environment[name] = httpUrl
+  for (const name of HTTP_PROXY_VARIABLES) environment[name] = httpUrl
+  for (const name of SOCKS_PROXY_VARIABLES) environment[name] = socksUrl ?? httpUrl
   // Hosts that a rule allows never stand here: a client that bypasses the proxy hits the sandbox instead.
-  environment.NO_PROXY = environment.no_proxy = ''
-  environment.NODE_USE_ENV_PROXY = '1'
-  environment.GATEHOUSE_NETWORK_PROXY = '1'
-  environment.GATEHOUSE_ALLOW_LOCAL_BINDING = allowLocalBinding ? '1' : '0'
+  for (const name of NO_PROXY_VARIABLES) environment[name] = allowLocalBinding ? LOCAL_ADDRESSES : ''
+  Object.assign(environment, {
+    ELECTRON_GET_USE_PROXY: 'true',
+    NODE_USE_ENV_PROXY: '1',
+    GATEHOUSE_NETWORK_PROXY: '1',
+    GATEHOUSE_ALLOW_LOCAL_BINDING: allowLocalBinding ? '1' : '0',
+    ...googleCloudProxy(httpUrl),
+  })
   if (socksUrl !== undefined) environment.GATEHOUSE_SOCKS_PROXY = socksUrl
+  environment[JAVA_OPTIONS] = javaOptions(valueOf(child, JAVA_OPTIONS), httpUrl, allowLocalBinding)
+  addGitSsh(environment, socksUrl, child)
+  if (trustBundlePath !== undefined) addTrust(environment, trustBundlePath, child)
+  for (const name of secretVariables) environment[name] = ''
   return environment
+}
+
+function googleCloudProxy(httpUrl: string): Record<string, string> {
+  const { hostname, port } = new URL(httpUrl)
+  return { CLOUDSDK_PROXY_TYPE: 'http', CLOUDSDK_PROXY_ADDRESS: hostname, CLOUDSDK_PROXY_PORT: port }
+}
+
+function addGitSsh(environment: Record<string, string>, socksUrl: string | undefined, child: ChildContext): void {
+  if (socksUrl === undefined || child.platform !== 'darwin') return
+  const current = valueOf(child, 'GIT_SSH_COMMAND')
+  if (!current || isOwnGitSshCommand(current)) environment.GIT_SSH_COMMAND = gitSshCommand(socksUrl)
+}
+
+/** The bundle contains what the environment named at the start; what this command names for itself stays. */
+function addTrust(environment: Record<string, string>, bundlePath: string, { inherited, changes }: ChildContext): void {
+  for (const name of CA_VARIABLES) {
+    const own = changes[name]
+    if (!own || own === inherited[name]) environment[name] = bundlePath
+  }
+  // Its contents are in the bundle, and it would be looked at beside it.
+  if (!changes.SSL_CERT_DIR && inherited.SSL_CERT_DIR) environment.SSL_CERT_DIR = ''
+}
+
+function valueOf({ inherited, changes }: ChildContext, name: string): string | undefined {
+  const changed = changes[name]
+  return changed === undefined ? inherited[name] : (changed ?? undefined)
 }

@@ -11,6 +11,7 @@ import { basicUser, UNATTRIBUTED, type Attribution, type LeaseRegistry } from '.
 import type { LiveConnection, LiveConnections } from '../live-connections.ts'
 import type { Ruling } from '../policy/policy.ts'
 import { connectRefusal, httpRefusal, type Refusal } from '../policy/refusal.ts'
+import { refusalForm } from './refusal-form.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import { UNIX_SOCKET_HEADER, UNIX_SOCKET_HOST } from '../policy/unix-socket.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
@@ -22,7 +23,10 @@ import { Exchange, type ExchangeOwner } from './exchange.ts'
 import { MalformedHttp, MAX_HEAD_BYTES } from './fields.ts'
 import type { RequestForm } from './forwarded-head.ts'
 import { parseRequestHead, type RequestHead } from './request-head.ts'
-import { connectTarget, requestTarget, type RequestTarget } from './request-target.ts'
+import type { RequestHooks } from './request-hooks.ts'
+import { connectTarget, requestTarget, tunnelledTarget, type RequestTarget } from './request-target.ts'
+import type { ResponseHead } from './response-head.ts'
+import type { TunnelScope } from './tunnel-scope.ts'
 import { poolKey, type UpstreamPool } from './upstream-pool.ts'
 import { resetSocket } from '../reset-socket.ts'
 
@@ -34,6 +38,7 @@ export interface HttpServing {
   log: ConnectionLog
   pool: UpstreamPool
   tunnels: TunnelOpener
+  hooks: RequestHooks
 }
 
 /** Bytes a client may send ahead of its turn before it is held back. */
@@ -71,6 +76,8 @@ interface Request {
   parent: ParentRoute | undefined
   /** Undefined when the connection serves this request only. */
   poolKey: string | undefined
+  injected: readonly string[]
+  onResponse: ((head: ResponseHead) => void) | undefined
 }
 
 export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClient {
@@ -91,15 +98,17 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   private bytesSeen = 0
 
   /**
-   * `listenerAttribution` is set when the listener itself belongs to one lease. The socket must have an
-   * error listener.
+   * `listenerAttribution` is set when the listener itself belongs to one lease, `scope` when the requests
+   * come out of an inspected tunnel. The socket must have an error listener.
    */
   constructor(
     readonly socket: Socket,
     private readonly serving: HttpServing,
     private readonly listenerAttribution: Attribution | undefined,
+    private readonly scope?: TunnelScope,
   ) {
     this.attribution = listenerAttribution ?? UNATTRIBUTED
+    this.record = scope?.record
     this.waitingSinceMs = serving.log.nowMs()
   }
 
@@ -173,17 +182,32 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   private begin(head: RequestHead): void {
     this.attribution =
       this.listenerAttribution ?? this.serving.leases.attribution(basicUser(head.fields.get('proxy-authorization')))
-    if (head.method === 'CONNECT') return this.beginTunnel(head)
-    if (head.fields.has(UNIX_SOCKET_HEADER)) return this.beginUnixSocket(head)
-    const target = requestTarget(head)
+    const { scope } = this
+    if (scope && (head.method === 'CONNECT' || head.method === 'TRACE'))
+      return this.finalAnswer(errorResponse(405, `${head.method} cannot be used inside a tunnel`, false))
+    if (!scope && head.method === 'CONNECT') return this.beginTunnel(head)
+    if (!scope && head.fields.has(UNIX_SOCKET_HEADER)) return this.beginUnixSocket(head)
+    const target = scope ? tunnelledTarget(head, scope) : requestTarget(head)
     if (head.isWebSocketUpgrade && head.framing.kind !== 'none') throw new MalformedHttp('a body in an upgrade request')
-    const protocol = target.tls ? 'https' : head.isWebSocketUpgrade ? 'websocket' : 'http'
-    const destination: Destination = { host: target.host, port: target.port, protocol, method: head.method }
-    const ruling = this.serving.admission.judge(destination, this.attribution)
+    const destination = scope?.destinationOf(head.method) ?? plainDestination(head, target)
+    const ruling =
+      scope?.judge(head.method, head.isWebSocketUpgrade) ?? this.serving.admission.judge(destination, this.attribution)
     if (ruling.verdict === 'deny') return this.block(head, destination, ruling.refusal)
+    const hooked = this.serving.hooks.apply(head, target)
+    if (hooked.refusal) return this.block(head, destination, hooked.refusal)
+    const { injected, onResponse } = hooked
     const parent = this.serving.admission.parentFor(destination)
     const key = head.isWebSocketUpgrade ? undefined : poolKey(target, parent)
-    const request: Request = { head, target, destination, exempt: false, parent, poolKey: key }
+    const request: Request = {
+      head,
+      target,
+      destination,
+      exempt: false,
+      parent,
+      poolKey: key,
+      injected,
+      onResponse,
+    }
     this.request = request
     if (ruling.verdict === 'ask') return void this.ask(request, ruling)
     request.exempt = ruling.exempt
@@ -192,7 +216,8 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   }
 
   private block(head: RequestHead, destination: Destination, refusal: Refusal): void {
-    this.serving.log.block(destination, this.attribution, this.clientAddress(), refusal)
+    const record = this.serving.log.block(destination, this.attribution, this.clientAddress(), refusal)
+    record.inspected ||= this.scope !== undefined
     this.answerRefusal(head, destination, refusal)
   }
 
@@ -204,7 +229,10 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   /** Requests of this connection to one destination, allowed by one rule, share a record. */
   private useRecord(destination: Destination, ruling: Ruling & { verdict: 'allow' }): void {
     const { record } = this
-    if (record?.continues(destination, this.attribution, ruling.ruleId)) record.requests++
+    const continues = this.scope
+      ? record?.closedAtMs === undefined
+      : record?.continues(destination, this.attribution, ruling.ruleId)
+    if (record && continues) record.requests++
     else this.newRecord(destination).allowed(ruling)
   }
 
@@ -212,6 +240,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     this.record?.closed(this.serving.log.nowMs())
     this.record = this.serving.log.open(destination, this.attribution, this.clientAddress())
     this.record.requests = 1
+    this.record.inspected = this.scope !== undefined
     return this.record
   }
 
@@ -273,13 +302,33 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     const { socket: client } = this
     const record = this.record ?? this.newRecord(request.destination)
     this.state = 'exchange'
-    this.exchange = new Exchange({ head, target, upstream, record, client, form: formFor(request), reused }, this)
+    const onResponse = this.watch(request, record)
+    const form = formFor(request)
+    this.exchange = new Exchange({ head, target, upstream, record, client, form, reused, onResponse }, this)
     this.exchange.sendHead()
     if (this.exchange.requestComplete) return
     const { ahead } = this
     this.ahead = undefined
     if (ahead) this.sendBody(this.exchange, ahead)
     if (this.exchange && !this.exchange.requestComplete) this.awaitBody()
+  }
+
+  /** Heads of inspected requests are kept for the window, a few of them. */
+  private watch(request: Request, record: ConnectionRecord): Request['onResponse'] {
+    const { head, target, injected, onResponse } = request
+    if (!record.inspected) return onResponse
+    const seen = record.seeExchange({
+      atMs: this.serving.log.nowMs(),
+      method: head.method,
+      path: target.path,
+      request: head.fields,
+      injected,
+    })
+    return (response) => {
+      onResponse?.(response)
+      seen.status = response.status
+      seen.response = response.fields
+    }
   }
 
   private awaitBody(): void {
@@ -350,6 +399,8 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
       exempt: false,
       parent: undefined,
       poolKey: undefined,
+      injected: [],
+      onResponse: undefined,
     }
     this.newRecord(destination)
     void this.serving.tunnels.open(this, this.attempt(destination), ruling)
@@ -362,7 +413,16 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     head.fields.remove(UNIX_SOCKET_HEADER)
     const target = requestTarget(head)
     const destination: Destination = { host: UNIX_SOCKET_HOST, port: 0, protocol: 'http', method: head.method }
-    this.request = { head, target, destination, exempt: true, parent: undefined, poolKey: undefined }
+    this.request = {
+      head,
+      target,
+      destination,
+      exempt: true,
+      parent: undefined,
+      poolKey: undefined,
+      injected: [],
+      onResponse: undefined,
+    }
     void this.openUnixSocket(this.request, path)
   }
 
@@ -398,7 +458,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   /** The connection goes on when the rest of the refused request is small enough to skip. */
   private answerRefusal(head: RequestHead, destination: Destination, refusal: Refusal): void {
     const keepAlive = head.keepAlive && isSkippable(head)
-    this.socket.write(httpRefusal(refusal, destination, keepAlive))
+    this.socket.write(httpRefusal(refusal, destination, keepAlive, refusalForm(head.fields, this.scope !== undefined)))
     this.afterAnswer(head, keepAlive)
   }
 
@@ -524,6 +584,13 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
       else if (waitedMs > IDLE_LIMIT_MS) this.end()
     }
   }
+}
+
+function plainDestination(
+  { method, isWebSocketUpgrade }: RequestHead,
+  { host, port, tls }: RequestTarget,
+): Destination {
+  return { host, port, protocol: tls ? 'https' : isWebSocketUpgrade ? 'websocket' : 'http', method }
 }
 
 function formFor({ parent }: Request): RequestForm {

@@ -39,6 +39,8 @@ export interface ExchangeParts {
   form: RequestForm
   /** The upstream connection has carried requests before. */
   reused: boolean
+  /** Sees, and may change, the head of the answer before the client does. */
+  onResponse?: ((head: ResponseHead) => void) | undefined
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -145,11 +147,13 @@ export class Exchange implements UpstreamSink {
   /** 100 Continue, 103 Early Hints: meant for clients that know them. */
   private relayInterim(head: ResponseHead): void {
     if (this.head.minorVersion === 0) return
+    this.parts.onResponse?.(head)
     this.client.write(responseHeadText(head, { minorVersion: 1, keepAlive: true, chunked: false }), 'latin1')
   }
 
   private switchProtocols(head: ResponseHead, early: Buffer): void {
     if (!this.head.isWebSocketUpgrade) throw new MalformedHttp('a protocol switch that nobody asked for')
+    this.parts.onResponse?.(head)
     this.client.write(responseHeadText(head, { minorVersion: 1, keepAlive: true, chunked: false }), 'latin1')
     const rest = Buffer.from(early)
     this.finish()
@@ -159,6 +163,7 @@ export class Exchange implements UpstreamSink {
   private startResponse(head: ResponseHead, source: Buffer, bodyAt: number): void {
     const { minorVersion } = this.head
     const body = BodyReader.of(head.framing)
+    this.parts.onResponse?.(head)
     this.response = head
     this.responseBody = body
     this.encodesChunks = minorVersion === 1 && body.kind === 'chunked'

@@ -43,6 +43,27 @@ export function requestTarget(head: RequestHead): RequestTarget {
   return { host: authority.host, port, tls: scheme.tls, path: pathOf(absolute[3]!, head.method) }
 }
 
+/**
+ * Target of a request inside an inspected tunnel: the tunnel's own host and port, whatever else the request
+ * would like. @throws MalformedHttp
+ */
+export function tunnelledTarget(head: RequestHead, tunnel: { host: string; port: number }): RequestTarget {
+  const host = hostField(head)
+  if (host !== undefined) requireTunnel(host, tunnel)
+  if (head.target.startsWith('/') || head.target === '*')
+    return { host: tunnel.host, port: tunnel.port, tls: true, path: head.target }
+  const target = requestTarget(head)
+  if (!target.tls) throw new MalformedHttp('a target that is not https inside a tunnel')
+  requireTunnel(target, tunnel)
+  return target
+}
+
+/** @throws MalformedHttp when an authority inside a tunnel names something else than the tunnel does */
+export function requireTunnel(named: Authority, { host, port }: { host: string; port: number }): void {
+  if (named.host !== host || (named.port !== undefined && named.port !== port))
+    throw new MalformedHttp('host mismatch: the request names another host than its tunnel')
+}
+
 function pathOf(rest: string, method: string): string {
   if (rest === '') return method === 'OPTIONS' ? '*' : '/'
   return rest.startsWith('/') ? rest : `/${rest}`

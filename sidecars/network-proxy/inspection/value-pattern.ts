@@ -85,13 +85,17 @@ function set(body: string, pathLike: boolean): string {
   const negated = body[0] === '!' || body[0] === '^'
   const members = (negated ? body.slice(1) : body).replace(/[\\\]^[]/g, '\\$&')
   if (members === '') throw new InvalidValuePattern('an empty [ ]')
+  const expression = `${pathLike ? '(?!/)' : ''}[${negated ? '^' : ''}${members}]`
+  if (!isExpression(expression)) throw new InvalidValuePattern(`[${body}] is not a set of characters`)
+  return expression
+}
+
+function isExpression(text: string): boolean {
   try {
-    new RegExp(`[${members}]`, 'u')
+    return new RegExp(text, 'u') instanceof RegExp
   } catch {
-    throw new InvalidValuePattern(`[${body}] is not a set of characters`)
+    return false
   }
-  const guard = pathLike ? '(?!/)' : ''
-  return `${guard}[${negated ? '^' : ''}${members}]`
 }
 
 function escaped(char: string): string {

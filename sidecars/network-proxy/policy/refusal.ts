@@ -140,8 +140,27 @@ const POLICY_PROTOCOL: Record<NetworkProtocol, string> = {
   socks5Udp: 'socks5_udp',
 }
 
-/** A complete refusal of an HTTP request: 403 with a JSON body, on a connection that stays open or closes. */
-export function httpRefusal(refusal: Refusal, target: RefusedTarget, keepAlive: boolean): Buffer {
+export type RefusalForm = 'json' | 'text'
+
+/** A complete refusal of an HTTP request: 403 with a body, on a connection that stays open or closes. */
+export function httpRefusal(
+  refusal: Refusal,
+  target: RefusedTarget,
+  keepAlive: boolean,
+  form: RefusalForm = 'json',
+): Buffer {
+  const { type, body } = refusalBody(refusal, target, form)
+  return response(refusal, type, body, keepAlive)
+}
+
+/** What a refusal says, by its form. */
+export function refusalBody(
+  refusal: Refusal,
+  target: RefusedTarget,
+  form: RefusalForm,
+): { type: string; body: string } {
+  const message = refusalText(refusal)
+  if (form === 'text') return { type: 'text/plain; charset=utf-8', body: `${message}\n` }
   const body = JSON.stringify({
     status: 'blocked',
     host: target.host,
@@ -150,9 +169,16 @@ export function httpRefusal(refusal: Refusal, target: RefusedTarget, keepAlive: 
     reason: refusal.reason,
     decision: 'deny',
     source: refusal.source,
-    message: refusalText(refusal),
+    message,
+    // npm prints this member of an error's body and no other.
+    error: message,
   })
-  return response(refusal, 'application/json', `${body}\n`, keepAlive)
+  return { type: 'application/json', body: `${body}\n` }
+}
+
+/** Status and phrase of a refusal. */
+export function refusalStatus({ reason }: Refusal): string {
+  return STATUS[reason] ?? '403 Blocked by Gatehouse policy'
 }
 
 /** A complete refusal of a CONNECT: one line of text, because clients print it as it is. */
@@ -162,9 +188,8 @@ export function connectRefusal(refusal: Refusal): Buffer {
 
 function response(refusal: Refusal, contentType: string, body: string, keepAlive: boolean): Buffer {
   const bytes = Buffer.from(body)
-  const status = STATUS[refusal.reason] ?? '403 Blocked by Gatehouse policy'
   const head =
-    `HTTP/1.1 ${status}\r\ncontent-type: ${contentType}\r\nx-proxy-error: ${refusalCode(refusal.reason)}\r\n` +
+    `HTTP/1.1 ${refusalStatus(refusal)}\r\ncontent-type: ${contentType}\r\nx-proxy-error: ${refusalCode(refusal.reason)}\r\n` +
     `x-gatehouse-reason: ${refusal.reason}\r\ncontent-length: ${bytes.length}\r\n` +
     `${keepAlive ? '' : 'connection: close\r\n'}\r\n`
   return Buffer.concat([Buffer.from(head, 'latin1'), bytes])

@@ -5,6 +5,7 @@ import type { Attribution } from '../leases.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import { refusalCode } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
+import { ExchangeLog, type SeenExchange } from './exchange-log.ts'
 
 /** What a record tells when it changed; the log keeps the order and the pace. */
 export interface RecordListener {
@@ -29,6 +30,7 @@ export class ConnectionRecord {
   closedAtMs: number | undefined
   count = 1
   inspected = false
+  private exchanges: ExchangeLog | undefined
   /** Bytes at the time of the last report. */
   reportedBytes = 0
 
@@ -92,6 +94,13 @@ export class ConnectionRecord {
     this.end(nowMs)
   }
 
+  /** Remembers the heads of a request; the caller adds those of its answer. */
+  seeExchange(seen: SeenExchange): SeenExchange {
+    this.exchanges ??= new ExchangeLog()
+    this.exchanges.add(seen)
+    return seen
+  }
+
   /** The same block again. */
   repeated(): void {
     this.count++
@@ -142,6 +151,7 @@ export class ConnectionRecord {
     }
     if (this.failure !== undefined) detail.failure = this.failure
     if (this.requests > 1) detail.requests = this.requests
+    if (this.exchanges) detail.exchanges = this.exchanges.shown()
     return Object.keys(detail).length === 0 ? undefined : detail
   }
 }

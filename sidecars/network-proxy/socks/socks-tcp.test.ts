@@ -174,10 +174,14 @@ describe('SOCKS5 tunnels', () => {
 
   it('limited mode lets only port 443 through, and that only to be read', async () => {
     const { socksPort, proxy } = await startProxy({ rules: ALLOW, settings: { mode: 'limited' } })
-    for (const port of [80, 443]) {
-      const client = await request(socksPort, ipv4('127.0.0.1', port))
-      expect((await client.take(10))[1]).toBe(2)
-    }
+    const plain = await request(socksPort, ipv4('127.0.0.1', 80))
+    expect((await plain.take(10))[1]).toBe(2)
+    const tunnel = await request(socksPort, ipv4('127.0.0.1', 443))
+    expect((await tunnel.take(10)).toString('hex')).toBe('05000001000000000000')
+    tunnel.send('this is no TLS')
+    // What cannot be read ends with an alert.
+    expect((await tunnel.take(7)).toString('hex')).toBe('15030300020231')
+    await tunnel.end()
     expect(proxy.log.blocks.snapshot().map(({ reason }) => reason)).toEqual(['method_not_allowed', 'mitm_required'])
   })
 })

@@ -27,6 +27,8 @@ export interface TunnelClient {
 export interface TunnelInspector {
   /** True when the traffic to this destination has to be read instead of relayed. */
   wants(attempt: Attempt): boolean
+  /** True when it has to be read and cannot be. */
+  refuses(attempt: Attempt): boolean
   /**
    * Takes over a client that was told yes and believes to talk to the destination. `exempt` goes to
    * `Admission.connect` as it is. The inspector owns `socket` (its error listener is attached), the
@@ -54,6 +56,8 @@ export class TunnelOpener {
     if (!admitted.allowed) return this.refuse(client, attempt, admitted.refusal)
     if (this.live.size >= MAX_TUNNELS)
       return this.refuse(client, attempt, { reason: 'too_many_tunnels', source: 'proxy_state' })
+    if (this.inspector?.refuses(attempt))
+      return this.refuse(client, attempt, { reason: 'mitm_required', source: 'mode_guard' })
     if (this.inspector?.wants(attempt))
       return this.inspector.handleTunnel(client.socket, attempt, {
         exempt: admitted.exempt,
@@ -81,18 +85,23 @@ export class TunnelOpener {
   }
 
   private relay(client: TunnelClient, attempt: Attempt, opened: Opened): void {
-    const { destination, attribution, record } = attempt
     const { upstream } = opened
+    const { localAddress, localPort } = upstream.socket
+    const bound = { address: localAddress ?? '0.0.0.0', port: localPort ?? 0 }
+    this.relayOpened(client.socket, attempt, opened, client.accept(bound))
+  }
+
+  /** Relays unread between a client that was told yes and the connection that was opened for it. */
+  relayOpened(client: Socket, attempt: Omit<Attempt, 'presence'>, opened: Opened, early: Buffer | undefined): void {
+    const { destination, attribution, record } = attempt
     const guard = new ServerNameGuard(
       destination.host,
       (host) => this.admission.judge({ ...destination, host }, attribution).verdict === 'allow',
     )
-    const { localAddress, localPort } = upstream.socket
-    const bound = { address: localAddress ?? '0.0.0.0', port: localPort ?? 0 }
-    const early = client.accept(bound)
-    if (opened.early) client.socket.write(opened.early)
+    if (opened.early) client.write(opened.early)
     const { live, log } = this
-    new Tunnel({ client: client.socket, upstream, destination, attribution, record, guard, live, log }).start(early)
+    const { upstream } = opened
+    new Tunnel({ client, upstream, destination, attribution, record, guard, live, log }).start(early)
   }
 
   /** Relays a connection that switched protocols: judged as a request already, and no TLS inside. */

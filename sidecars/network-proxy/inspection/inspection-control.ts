@@ -1,0 +1,90 @@
+/** Inspection of one proxy: what is set, the certificates for it, and who reads. One owner of all of it. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TLS_HANDSHAKE_TIMEOUT_MS } from '../admission.ts'
+import type { PlatformRoots } from '../certificates/platform-roots.ts'
+import { TlsSessions, type TlsDialOptions } from '../dial/tls-handshake.ts'
+import type { HttpServing } from '../http/client-session.ts'
+import type { ProxySettings } from '../settings.ts'
+import { HookRunner } from './hook-runner.ts'
+import { mayInspect, NO_INSPECTION, type InspectionSettings } from './inspection-settings.ts'
+import { Inspector } from './inspector.ts'
+import { Trust, type InspectionTrust } from './trust.ts'
+
+export interface InspectionSurroundings {
+  nowMs: () => number
+  environment: Record<string, string | undefined>
+  /** Private folder of this launch; absent: one below the system's temporary folder, removed at the end. */
+  runDir: string | undefined
+  platformRoots: PlatformRoots | undefined
+}
+
+export class InspectionControl {
+  readonly hooks = new HookRunner(() => this.settings.hooks)
+  /** For every TLS connection to an origin, inspected or not. */
+  readonly tls: TlsDialOptions
+  private settings: InspectionSettings = NO_INSPECTION
+  private current: InspectionTrust | undefined
+  private readonly trust: Trust
+  private temporary: Promise<string> | undefined
+
+  constructor(private readonly surroundings: InspectionSurroundings) {
+    const { nowMs, environment, platformRoots } = surroundings
+    this.trust = new Trust({
+      directory: () => this.directory(),
+      environment,
+      nowMs,
+      ...(platformRoots ? { platformRoots } : {}),
+    })
+    this.tls = {
+      handshakeTimeoutMs: TLS_HANDSHAKE_TIMEOUT_MS,
+      sessions: new TlsSessions(),
+      secureContext: () => this.trust.originContext(),
+    }
+  }
+
+  inspector(serving: HttpServing): Inspector {
+    return new Inspector({ serving, settings: () => this.settings, trust: () => this.current })
+  }
+
+  /**
+   * Takes settings over at once; resolves when certificates are there. Until then, and when that fails,
+   * what has to be inspected is refused. Rejects with UnusableAuthority or an error of the operating system.
+   */
+  async apply({ enabled, inspection = NO_INSPECTION, mode }: ProxySettings): Promise<void> {
+    this.settings = inspection
+    if (!enabled || !mayInspect(inspection, mode)) {
+      this.current = undefined
+      return
+    }
+    const trust = await this.trust.prepare(inspection.ownAuthority)
+    if (this.settings === inspection) this.current = trust
+  }
+
+  /** What children have to know; undefined while nothing is inspected. */
+  get bundlePath(): string | undefined {
+    return this.current?.bundlePath
+  }
+
+  /** Variables whose values hooks put into requests, so that children need not and must not have them. */
+  get secretVariables(): readonly string[] {
+    return this.settings.hooks.secretVariables
+  }
+
+  get warnings(): readonly string[] {
+    return this.trust.warnings
+  }
+
+  private directory(): Promise<string> {
+    const { runDir } = this.surroundings
+    if (runDir !== undefined) return Promise.resolve(join(runDir, 'certificates'))
+    this.temporary ??= mkdtemp(join(tmpdir(), 'gatehouse-proxy-'))
+    return this.temporary
+  }
+
+  async close(): Promise<void> {
+    await this.trust.close()
+    if (this.temporary) await rm(await this.temporary, { recursive: true, force: true })
+  }
+}
