@@ -6,6 +6,10 @@ export interface DesktopSeen {
   trayMenu: string[]
   badge: number
   notifications: { title: string; body: string }[]
+  /** Dialogs with buttons, in the order in which they were shown. */
+  questions: { message: string; detail: string; buttons: string[] }[]
+  /** Handed to the browser. */
+  openedAddresses: string[]
 }
 interface Probes extends DesktopSeen {
   trayClick: (() => void) | null
@@ -14,9 +18,12 @@ interface Probes extends DesktopSeen {
 
 export function desktopSeen(app: ElectronApplication): Promise<DesktopSeen> {
   return app.evaluate(() => {
-    const { trayToolTip, trayMenu, badge, notifications } = (globalThis as unknown as { gatehouseProbes: Probes })
-      .gatehouseProbes
-    return { trayToolTip, trayMenu, badge, notifications }
+    const {
+      trayClick: _,
+      clickNotification: __,
+      ...seen
+    } = (globalThis as unknown as { gatehouseProbes: Probes }).gatehouseProbes
+    return seen
   })
 }
 
