@@ -49,7 +49,10 @@ const ActionsContext = createContext(new ActionRegistry())
 export function ActionsProvider({ registry, children }: { registry?: ActionRegistry; children: ReactNode }): ReactNode {
   const own = useMemo(() => registry ?? new ActionRegistry(), [registry])
   useEffect(() => {
-    const onKeyDown = (event: KeyboardEvent): void => void own.dispatch(event)
+    const onKeyDown = (event: KeyboardEvent): void => {
+      // What lies behind an open dialog is out of reach, for keys as for the pointer.
+      if (!document.querySelector('dialog[open]')) own.dispatch(event)
+    }
     window.addEventListener('keydown', onKeyDown, true)
     return () => window.removeEventListener('keydown', onKeyDown, true)
   }, [own])

@@ -31,6 +31,8 @@ export function Dialog({ title, hideTitle = false, className, onClose, children 
       ref={element}
       className={`dialog ${className ?? ''}`}
       aria-labelledby={titleId}
+      // Keys of a dialog are not keys of the page behind it.
+      onKeyDown={(event) => event.stopPropagation()}
       onCancel={(event) => {
         event.preventDefault()
         onClose()

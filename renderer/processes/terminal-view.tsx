@@ -59,7 +59,6 @@ function LiveTerminal({ process, onShowAll, screenReader, onRetry }: LiveTermina
   const { invoke, outputPorts } = useHostLink()
   const toasts = useToasts()
   const element = useRef<HTMLDivElement>(null)
-  const toolbar = useRef<HTMLDivElement>(null)
   const screen = useRef<TerminalScreen | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   const [atEnd, setAtEnd] = useState(true)
@@ -97,7 +96,11 @@ function LiveTerminal({ process, onShowAll, screenReader, onRetry }: LiveTermina
         if (text.includes('\r')) terminal.mark('input')
       },
       onResize: resize,
-      onLeave: () => toolbar.current?.querySelector<HTMLElement>('button')?.focus(),
+      onLeave: () =>
+        host
+          .closest('[role="tabpanel"]')
+          ?.parentElement?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')
+          ?.focus(),
       onCopy: (text) => void invoke('clipboard.write', text),
       onLink: setLink,
       onAtEnd: setAtEnd,
@@ -145,7 +148,7 @@ function LiveTerminal({ process, onShowAll, screenReader, onRetry }: LiveTermina
 
   return (
     <div className="terminal-view">
-      <div ref={toolbar} className="terminal-notes">
+      <div className="terminal-notes">
         {skippedBytes > 0 && (
           <p className="meta">
             The terminal shows the end. About {formatBytes(skippedBytes)} came before.{' '}

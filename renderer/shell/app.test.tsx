@@ -185,3 +185,16 @@ test('a page that cannot be drawn leaves the rest of the window working', async 
   chord('1', { ctrlKey: true })
   expect(await screen.findByRole('heading', { name: 'Inbox' })).toBeDefined()
 })
+
+test('keys in a dialog do nothing to the page behind it', async () => {
+  window.location.hash = '#/sessions/ses_1'
+  await openApp(undefined, { 'sessions.interrupt': () => ({ ok: true, value: null }) })
+  fireEvent.click(screen.getByLabelText('exec server: ready'))
+  const dialog = screen.getByRole('dialog', { name: 'Exec server' })
+  fireEvent.keyDown(dialog, { key: 'Escape', bubbles: true })
+  fireEvent.keyDown(dialog, { key: '1', ctrlKey: true, bubbles: true })
+  fireEvent.keyDown(dialog, { key: '.', ctrlKey: true, bubbles: true })
+  await settle()
+  expect(window.location.hash).toBe('#/sessions/ses_1')
+  expect(screen.queryByText(/Interrupted/)).toBeNull()
+})
