@@ -51,13 +51,13 @@ function nodeBundle(outDir, entries) {
   }
 }
 
-/** Shell text is read with a real grammar, which is WebAssembly and lies beside the host's bundles. */
+/** Shell text is read with a real grammar, which is WebAssembly and lies beside the bundles that load it. */
 function copyShellGrammar(outDir) {
   for (const file of ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm'])
     copyFileSync(join(root, 'node_modules', file), join(unfinished(outDir), basename(file)))
 }
 
-async function hostBundle(outDir, entries) {
+async function bundleWithGrammar(outDir, entries) {
   await build(nodeBundle(outDir, entries))
   copyShellGrammar(outDir)
 }
@@ -72,9 +72,9 @@ const sidecarEntries = Object.fromEntries(
 sidecarEntries['app-server'] = join(root, 'sidecars/mcp-server/app-server/entry.ts')
 
 const parts = {
-  sidecars: () => build(nodeBundle('sidecars', sidecarEntries)),
-  cli: () => hostBundle('cli', { gatehouse: join(root, 'main/cli/entry.ts') }),
-  main: () => hostBundle('main', { index: join(root, 'main/index.ts') }),
+  sidecars: () => bundleWithGrammar('sidecars', sidecarEntries),
+  cli: () => bundleWithGrammar('cli', { gatehouse: join(root, 'main/cli/entry.ts') }),
+  main: () => bundleWithGrammar('main', { index: join(root, 'main/index.ts') }),
   preload: () => build(nodeBundle('preload', { index: join(root, 'preload/index.ts') })),
   renderer: () =>
     build({

@@ -11,11 +11,19 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const LAWS = [
   { from: 'sidecars/protocol/', may: ['sidecars/protocol/'], node: false, electron: false },
   { from: 'sidecars/rpc/', may: ['sidecars/protocol/', 'sidecars/rpc/'], node: true, electron: false },
+  {
+    from: 'sidecars/rules/',
+    may: ['sidecars/protocol/', 'sidecars/rules/'],
+    testsMay: ['sidecars/testing/'],
+    node: true,
+    electron: false,
+  },
   ...['exec-server', 'mcp-server', 'network-proxy'].map((name) => ({
     from: `sidecars/${name}/`,
     may: [
       'sidecars/protocol/',
       'sidecars/rpc/',
+      'sidecars/rules/',
       `sidecars/${name}/`,
       ...(name === 'mcp-server' ? ['sidecars/exec-server/client/'] : []),
     ],
@@ -39,6 +47,7 @@ const LAWS = [
       'preload/api',
       'sidecars/protocol/',
       'sidecars/rpc/',
+      'sidecars/rules/',
       'sidecars/exec-server/client/',
       'sidecars/mcp-server/client/',
       'sidecars/network-proxy/client/',

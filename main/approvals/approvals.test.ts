@@ -10,7 +10,7 @@ import type { ProcessId, SessionId } from '../../sidecars/protocol/ids.ts'
 import type { Subject } from '../../sidecars/protocol/subject.ts'
 import type { AuditEvent } from '../audit/audit.ts'
 import { Rules } from '../rules/rules.ts'
-import { loadShellGrammar, type ShellGrammar } from '../rules/shell-grammar.ts'
+import { loadShellGrammar, type ShellGrammar } from '../../sidecars/rules/shell-grammar.ts'
 import { Approvals, hashSubject, type Answer } from './approvals.ts'
 
 const A = 'ses_a' as SessionId
