@@ -7,7 +7,7 @@ import type { HostLink } from '../feed/feed-context.tsx'
 import { initialFeedState, type FeedState } from '../feed/feed-state.ts'
 import { settle } from '../testing/render-with-host.tsx'
 import { ScriptedHost, type Script } from '../testing/scripted-host.ts'
-import { approval, command, process, session, sidecar, snapshot } from '../testing/view-fixtures.ts'
+import { approval, command, connection, process, session, sidecar, snapshot } from '../testing/view-fixtures.ts'
 import { App } from './app.tsx'
 
 vi.setConfig({ testTimeout: 30_000 })
@@ -93,16 +93,15 @@ test('number chords go to the sections', async () => {
   await waitFor(() => expect(document.activeElement).toBe(page))
 })
 
-test('the palette finds a process and goes there', async () => {
-  await openApp(snapshot({ sessions: [session()], processes: [process({ argv: ['cargo', 'build'] })] }), {
-    'processes.members': () => ({ ok: true, value: [] }),
-  })
+test('the palette finds a host and goes to its connections', async () => {
+  await openApp(snapshot({ sessions: [session()], connections: [connection({ host: 'crates.example' })] }))
   chord('k', { ctrlKey: true })
   const field = screen.getByRole('combobox')
-  fireEvent.change(field, { target: { value: 'cargo' } })
-  expect(screen.getAllByRole('option')[0]?.textContent).toContain('cargo build')
+  fireEvent.change(field, { target: { value: 'crates' } })
+  expect(screen.getAllByRole('option')[0]?.textContent).toContain('crates.example')
   fireEvent.keyDown(field, { key: 'Enter' })
-  await waitFor(() => expect(window.location.hash).toBe('#/processes/prc_1'))
+  expect(await screen.findByRole('grid', { name: 'Connections' })).toBeDefined()
+  expect(window.location.hash).toBe('#/network?host=crates.example')
   expect(screen.queryByRole('combobox')).toBeNull()
 })
 
