@@ -577,6 +577,48 @@ it('a client brings tools along and answers questions in plan mode', async () =>
   expect(lastOutput()).toBe('{"answers":{"q":{"answers":["A"]}}}')
 })
 
+it('queued input starts by itself, waits after an interruption, and is kept over a restart', async () => {
+  const c = await client()
+  const id = await c.thread()
+  const running = c.turn(id, '[[hang]]')
+  const started = await c.until((m) => m.method === 'turn/started')
+  await c.call('thread/queue/add', {
+    threadId: id,
+    input: [{ type: 'text', text: '[[hello]] queued' }],
+    clientUserMessageId: 'q1',
+  })
+  await c.call('turn/interrupt', { threadId: id, turnId: started.params!.turn.id })
+  await running
+  expect(await c.call('thread/queue/list', { threadId: id })).toMatchObject({
+    paused: true,
+    data: [{ clientUserMessageId: 'q1' }],
+  })
+  await server.close()
+  server = startServer()
+  const d = await client()
+  await d.call('thread/resume', { threadId: id })
+  const from = d.seen.length
+  await d.turn(id, '[[hello]] mine')
+  await d.until(
+    (m) =>
+      m.method === 'turn/completed' && d.seen.slice(from).filter((x) => x.method === 'turn/completed').length === 2,
+    from,
+  )
+  expect(items(d.seen.slice(from), 'item/completed', 'userMessage').map((i) => i.content[0].text)).toEqual([
+    '[[hello]] mine',
+    '[[hello]] queued',
+  ])
+  expect((await d.call('thread/queue/list', { threadId: id })).data).toEqual([])
+  await d.call('thread/goal/set', { threadId: id, objective: 'ship it', tokenBudget: null })
+  expect((await d.call('thread/goal/get', { threadId: id })).goal).toMatchObject({
+    objective: 'ship it',
+    status: 'active',
+  })
+  expect((await d.call('thread/search', { searchTerm: 'HANG' })).data).toMatchObject([
+    { thread: { id }, snippet: '[[hang]]' },
+  ])
+})
+
 it('compacts on request: the next request has the hand-over instead of the old turns', async () => {
   const c = await client()
   const id = await c.thread()

@@ -19,12 +19,15 @@ import { configMethods } from './methods/config-methods.ts'
 import { fileMethods } from './methods/file-methods.ts'
 import { handshakeMethods } from './methods/handshake.ts'
 import type { ServerContext } from './methods/server-context.ts'
+import { keepingMethods } from './methods/keeping-methods.ts'
 import { threadMethods } from './methods/thread-methods.ts'
 import { turnMethods } from './methods/turn-methods.ts'
 import { ReadStates } from './read-states.ts'
 import { RequestQueues } from './request-queues.ts'
+import { ThreadKeeper } from './thread-keeper.ts'
 import { ThreadManager } from './thread-manager.ts'
 import { defaultCwd, settingsFromConfig } from './thread-settings-source.ts'
+import { threadView } from './thread-view.ts'
 import { APP_SERVER_ERROR, WireError } from './wire-error.ts'
 
 /** Requests in flight over all connections; more are answered "overloaded". */
@@ -58,6 +61,7 @@ export class AppServer {
       resolved: (threadId, requestId, asked) => this.tellResolved(threadId, requestId, asked),
     })
     const readStates = new ReadStates()
+    const keeper = new ThreadKeeper(emit)
     const mcp = new McpConnections(emit, GATEHOUSE_VERSION)
     const threads = new ThreadManager({
       store,
@@ -69,7 +73,10 @@ export class AppServer {
         const readState = readStates.ended(threadId, turnId)
         if (readState) emit('thread/readState/changed', { threadId, readState })
       },
-      onIdle: () => this.wakeIfIdle(),
+      onIdle: (thread, last) => {
+        keeper.turnEnded(thread, last)
+        this.wakeIfIdle()
+      },
       announce: (method, threadId) => {
         emit('thread/status/changed', { threadId, status: { type: 'notLoaded' } })
         emit(method, { threadId })
@@ -84,6 +91,11 @@ export class AppServer {
       configFile: new ConfigFile(options.home),
       mcp,
       readStates,
+      keeper,
+      viewStored: (stored) => {
+        const loaded = threads.get(stored.id)
+        return loaded ? threads.view(loaded) : threadView(stored, { type: 'notLoaded' }, [])
+      },
       emit,
       nowMs,
       servicesFor: (config, originator) => this.services(config, originator, emit, nowMs),
@@ -102,6 +114,7 @@ export class AppServer {
       .add(commandMethods(options.exec, defaultCwd))
       .add(fileMethods())
       .add(configMethods(this.context))
+      .add(keepingMethods(this.context))
   }
 
   serve(transport: Transport): AppConnection {

@@ -14,6 +14,8 @@ import type { ThreadLog } from '../rollout/thread-log.ts'
 import type { TraceSubmission } from '../engine/submissions.ts'
 import { usageOfRecord } from '../engine/token-usage.ts'
 import { uuid7 } from '../engine/uuid7.ts'
+import { extrasOf, type ThreadExtras } from './thread-extras.ts'
+import type { RecordPayload } from '../rollout/rollout-record.ts'
 import { settledTurns, threadView } from './thread-view.ts'
 import { invalidRequest } from './wire-error.ts'
 
@@ -27,6 +29,7 @@ export interface LoadedThread {
   stored: StoredThread
   ephemeral: boolean
   unloadTimer: NodeJS.Timeout | null
+  extras: ThreadExtras
 }
 
 export interface StartOptions {
@@ -110,6 +113,7 @@ export class ThreadManager {
       },
       log,
       () => this.storedHistory(log),
+      this.options.store.extras(threadId),
     )
   }
 
@@ -222,6 +226,7 @@ export class ThreadManager {
     options: StartOptions,
     log: ThreadSession['log'],
     history: () => Promise<StoredHistory>,
+    extras: RecordPayload | null = null,
   ): LoadedThread {
     const session = new ThreadSession({
       id: stored.id,
@@ -240,7 +245,13 @@ export class ThreadManager {
         this.considerUnload(stored.id)
       },
     })
-    const thread: LoadedThread = { session, stored, ephemeral: options.ephemeral, unloadTimer: null }
+    const thread: LoadedThread = {
+      session,
+      stored,
+      ephemeral: options.ephemeral,
+      unloadTimer: null,
+      extras: extrasOf(extras),
+    }
     this.loaded.set(stored.id, thread)
     return thread
   }

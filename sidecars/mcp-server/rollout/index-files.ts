@@ -76,6 +76,7 @@ export async function indexFile(
     row = {
       thread: threadFromMeta(first.payload, path, archived, options.nowMs()),
       turnContext: null,
+      extras: null,
       indexedBytes: 0,
       nextOrdinal: 0,
     }

@@ -127,6 +127,9 @@ export class RolloutIndexer {
         if (event.git !== undefined) thread.gitInfo = event.git as GitInfo | null
         if (event.project_id !== undefined) thread.projectId = event.project_id as string | null
         return
+      case 'thread_extras':
+        this.row.extras = event
+        return
       case 'thread_rolled_back':
         this.index.cut(thread.id, this.rollbackOrdinal(Number(event.num_turns)))
         return

@@ -8,13 +8,13 @@ import { openSqlite, type SqlDatabase, type SqlStatement, type SqlValue } from '
 import type { HistoryBase, StoredThread } from './stored-thread.ts'
 
 /** Raised when a table changes; an index of another version is thrown away and built again. */
-const INDEX_VERSION = 1
+const INDEX_VERSION = 2
 
 const SCHEMA = `
 create table if not exists threads (
   id text primary key, session_id text, path text, archived integer, created_at integer, updated_at integer,
   preview text, name text, cwd text, model_provider text, model text, source text, originator text, parent_id text,
-  project_id text, rest text, turn_context text, indexed_bytes integer, next_ordinal integer
+  project_id text, rest text, turn_context text, extras text, indexed_bytes integer, next_ordinal integer
 ) without rowid;
 create index if not exists threads_by_update on threads (archived, updated_at desc, id);
 create index if not exists threads_by_creation on threads (archived, created_at desc, id);
@@ -51,6 +51,8 @@ export interface IndexedItem {
 export interface ThreadRow {
   thread: StoredThread
   turnContext: RecordPayload | null
+  /** Newest `thread_extras` record: queue, goal, memory mode. */
+  extras: RecordPayload | null
   indexedBytes: number
   nextOrdinal: number
 }
@@ -138,7 +140,7 @@ export class ThreadIndex {
       gitInfo: thread.gitInfo,
       base: thread.base,
     }
-    this.sql(`insert or replace into threads values (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`).run(
+    this.sql(`insert or replace into threads values (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`).run(
       thread.id,
       thread.sessionId,
       thread.path,
@@ -156,6 +158,7 @@ export class ThreadIndex {
       thread.projectId,
       JSON.stringify({ ...rest, source: thread.source }),
       row.turnContext ? JSON.stringify(row.turnContext) : null,
+      row.extras ? JSON.stringify(row.extras) : null,
       row.indexedBytes,
       row.nextOrdinal,
     )
@@ -389,6 +392,7 @@ function threadRow(row: Record<string, SqlValue>): ThreadRow {
       projectId: row.project_id as string | null,
     },
     turnContext: row.turn_context === null ? null : (JSON.parse(String(row.turn_context)) as RecordPayload),
+    extras: row.extras === null ? null : (JSON.parse(String(row.extras)) as RecordPayload),
     indexedBytes: Number(row.indexed_bytes),
     nextOrdinal: Number(row.next_ordinal),
   }

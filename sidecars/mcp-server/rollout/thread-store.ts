@@ -73,7 +73,7 @@ export class ThreadStore {
     const path = rolloutPath(this.options.home, meta.id, new Date(this.nowMs()))
     const thread = threadFromMeta(meta, path, false, this.nowMs())
     const log = this.openLog(
-      { thread, turnContext: null, indexedBytes: 0, nextOrdinal: thread.base?.endOrdinal ?? 0 },
+      { thread, turnContext: null, extras: null, indexedBytes: 0, nextOrdinal: thread.base?.endOrdinal ?? 0 },
       null,
     )
     log.append('session_meta', meta)
@@ -101,6 +101,11 @@ export class ThreadStore {
     if (row) return row
     await this.scanFiles()
     return this.index.thread(threadId)
+  }
+
+  /** The newest record of what is kept with a thread. */
+  extras(threadId: string): RecordPayload | null {
+    return this.index.thread(threadId)?.extras ?? null
   }
 
   /** Knows a thread by its rollout file, which may stand anywhere. */

@@ -7,6 +7,9 @@ import type { PendingRequests } from '../client-requests.ts'
 import type { ConfigFile, ConfigTable } from '../config-file.ts'
 import type { AppConnection } from '../connection.ts'
 import type { McpConnections } from '../mcp-connections.ts'
+import type { Thread } from '../../../protocol/app-server/thread.ts'
+import type { StoredThread } from '../../rollout/stored-thread.ts'
+import type { ThreadKeeper } from '../thread-keeper.ts'
 import type { ReadStates } from '../read-states.ts'
 import type { ThreadManager } from '../thread-manager.ts'
 
@@ -19,6 +22,9 @@ export interface ServerContext {
   configFile: ConfigFile
   mcp: McpConnections
   readStates: ReadStates
+  keeper: ThreadKeeper
+  /** A thread as lists show it, loaded or not. */
+  viewStored: (stored: StoredThread) => Thread
   emit: Emit
   nowMs: () => number
   /** Services of one thread: its provider table comes from its own configuration. */

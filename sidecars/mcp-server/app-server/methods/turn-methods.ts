@@ -1,15 +1,5 @@
 /** `turn/*` and what else makes a thread work: shell commands, compaction, review, terminals, queue. */
-import {
-  array,
-  integer,
-  literal,
-  object,
-  optional,
-  string,
-  unknown,
-  variant,
-  type Decoder,
-} from '../../../protocol/decode.ts'
+import { array, integer, object, optional, string, unknown, variant, type Decoder } from '../../../protocol/decode.ts'
 import type { UserInput } from '../../../protocol/app-server/thread-item.ts'
 import type { PendingInput } from '../../engine/active-turn.ts'
 import { reviewPrompt } from '../../engine/review.ts'
@@ -18,18 +8,10 @@ import { method, threadQueue, type Method } from '../method-table.ts'
 import { overridesOf } from '../thread-settings-source.ts'
 import { invalidRequest, WireError } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
+import { userInput } from './user-input-decoder.ts'
 
 type Loose = Record<string, unknown>
 
-const userInput: Decoder<UserInput> = (value, path) => {
-  const { type } = object({ type: literal('text', 'image', 'localImage', 'audio', 'localAudio', 'skill', 'mention') })(
-    value,
-    path,
-  )
-  if (type === 'text') object({ text: string })(value, path)
-  if (type === 'localImage' || type === 'localAudio') object({ path: string })(value, path)
-  return value as UserInput
-}
 const context = (value: unknown): PendingInput['additionalContext'] =>
   typeof value === 'object' && value !== null ? (value as PendingInput['additionalContext']) : null
 
@@ -56,6 +38,7 @@ export function turnMethods(server: ServerContext): Record<string, Method> {
           outputSchema: params.outputSchema ?? null,
           serviceTier: typeof params.serviceTierForTurn === 'string' ? params.serviceTierForTurn : null,
         }
+        server.keeper.resumeQueue(server.threads.need(params.threadId))
         return { turn: await refusals(session(params.threadId).turnInput(input, overridesOf(params), options, trace)) }
       },
     }),
