@@ -6,6 +6,7 @@ import { DataFolderError } from '../control/data-folder.ts'
 import { HostFileError } from '../control/host-file.ts'
 import { HostRunningError } from '../control/host-lock.ts'
 import { approvals } from './approvals.ts'
+import { check } from './check.ts'
 import { CommandError, UsageError, type Command } from './command.ts'
 import { approve, deny } from './decide.ts'
 import { env } from './env.ts'
@@ -18,7 +19,20 @@ import { serve } from './serve.ts'
 import { status } from './status.ts'
 import { stop } from './stop.ts'
 
-const COMMANDS: readonly Command[] = [serve, stop, status, approvals, approve, deny, processes, logs, run, env, mcp]
+const COMMANDS: readonly Command[] = [
+  serve,
+  stop,
+  status,
+  approvals,
+  approve,
+  deny,
+  processes,
+  logs,
+  run,
+  check,
+  env,
+  mcp,
+]
 
 /** Run by bin/gatehouse without this bundle; listed here for the help. */
 const SIDECAR_COMMANDS: readonly [string, string][] = [

@@ -1,11 +1,17 @@
-import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { watch, type FSWatcher } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeDiskTrouble } from '../storage/disk-trouble.ts'
 import { withFileLock } from '../storage/file-lock.ts'
 import { replaceFile } from '../storage/replace-file.ts'
-import { parseRuleFile, type RuleFile } from '../../sidecars/rules/rule-file.ts'
+import {
+  isByproduct,
+  readRuleFile,
+  readRuleText,
+  type ReadRules,
+  type RuleProblem,
+} from '../../sidecars/rules/read-rule-file.ts'
+import type { RuleFile } from '../../sidecars/rules/rule-file.ts'
 import { readRuleCalls } from '../../sidecars/rules/rule-syntax.ts'
 import type { HostExecutable, Rule } from '../../sidecars/rules/rule.ts'
 
@@ -13,33 +19,17 @@ import type { HostExecutable, Rule } from '../../sidecars/rules/rule.ts'
 export const AMENDED_FILE = 'default.rules'
 /** Where they go when that file cannot be read as text: it is left as it is. */
 const SECOND_AMENDED_FILE = 'added.rules'
-/** Nobody writes so many rules; reading more would only take time. */
-const LARGEST_FILE_BYTES = 4 * 1024 * 1024
 /** Changes that the file system does not announce (a link's target, a network drive) are found this late. */
 const POLL_MS = 2_000
 const SETTLE_MS = 30
 
-export interface RuleProblem {
-  file: string
-  /** Null when the file as a whole is meant. */
-  line: number | null
-  message: string
-}
+export type { RuleProblem }
 
 export interface LoadedRules {
   rules: Rule[]
   executables: HostExecutable[]
   problems: RuleProblem[]
   fileCount: number
-}
-
-interface Loaded {
-  /** What is in force of the file. */
-  rules: Rule[]
-  executables: HostExecutable[]
-  problems: RuleProblem[]
-  /** The content when it was last without a problem. */
-  good: RuleFile | undefined
 }
 
 /**
@@ -50,7 +40,7 @@ interface Loaded {
  * run. Files are never written over; lines are appended and taken out under a lock.
  */
 export class RuleFolder {
-  private loaded = new Map<string, Loaded>()
+  private loaded = new Map<string, ReadRules>()
   private folderProblems: RuleProblem[] = []
   private watcher: FSWatcher | undefined
   private timers: { settle?: NodeJS.Timeout; poll?: NodeJS.Timeout } = {}
@@ -145,7 +135,7 @@ export class RuleFolder {
   private async readAll(): Promise<void> {
     this.signature = await this.sign()
     const { names, problems } = await this.listNames()
-    const loaded = new Map<string, Loaded>()
+    const loaded = new Map<string, ReadRules>()
     for (const name of names) loaded.set(name, await this.readFile(name, this.loaded.get(name)?.good))
     this.loaded = loaded
     this.folderProblems = problems
@@ -171,18 +161,9 @@ export class RuleFolder {
     }
   }
 
-  private async readFile(name: string, good: RuleFile | undefined): Promise<Loaded> {
-    let file: RuleFile
-    try {
-      file = parseRuleFile(name, await readText(join(this.path, name)))
-    } catch (error) {
-      const message = `it cannot be read: ${await describeDiskTrouble(error, join(this.path, name))}`
-      return { ...restrictions(undefined, good), problems: [{ file: name, line: null, message }], good }
-    }
-    if (file.problems.length === 0)
-      return { rules: file.rules, executables: file.executables, problems: [], good: file }
-    const problems = file.problems.map((problem) => ({ file: name, ...problem }))
-    return { ...restrictions(file, good), problems, good }
+  private readFile(name: string, good: RuleFile | undefined): Promise<ReadRules> {
+    const path = join(this.path, name)
+    return readRuleFile(path, { name, good, describe: (error) => describeDiskTrouble(error, path) })
   }
 
   private startWatching(): void {
@@ -219,33 +200,9 @@ export class RuleFolder {
   }
 }
 
-/** Hidden files, backups of editors and what our own replacing leaves for a moment. */
-const isByproduct = (name: string): boolean => /^\.|~$|\.(swp|tmp|bak|orig)$|\.(new|corrupt)-/.test(name)
-
-/** The asking and denying rules of both versions of a broken file. */
-function restrictions(now: RuleFile | undefined, good: RuleFile | undefined): Pick<Loaded, 'rules' | 'executables'> {
-  const rules = new Map<string, Rule>()
-  for (const rule of [...(good?.rules ?? []), ...(now?.rules ?? [])])
-    if (rule.effect !== 'allow') rules.set(rule.id, rule)
-  return { rules: [...rules.values()], executables: [...(good?.executables ?? []), ...(now?.executables ?? [])] }
-}
-
-async function readText(path: string): Promise<string> {
-  const found = await stat(path)
-  if (!found.isFile()) throw new Error('it is not a regular file')
-  if (found.size > LARGEST_FILE_BYTES) throw new Error(`it is larger than ${LARGEST_FILE_BYTES} bytes`)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-      ? new Error('it is not UTF-8 text')
-      : error
-  }
-}
-
 async function readIfThere(path: string): Promise<string> {
   try {
-    return await readText(path)
+    return await readRuleText(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error

@@ -45,6 +45,36 @@ export function stepText({ effect, about, because, nearly }: JudgedStep): string
   return `${about}: ${verb}, ${because}${nearly === undefined ? '' : ` (nearly: ${nearly})`}`
 }
 
+/** A step as data for other programs. */
+export interface StepView {
+  effect: Effect
+  about: string
+  because: string
+  cause: JudgedStep['cause']
+  /** The rule that decided here; null when none did. */
+  rule: { id: RuleId; text: string; file: string | null; line: number | null; justification: string | null } | null
+  nearly: string | null
+}
+
+export function stepView({ effect, about, because, cause, rule, nearly }: JudgedStep): StepView {
+  return {
+    effect,
+    about,
+    because,
+    cause,
+    rule: rule
+      ? {
+          id: rule.id,
+          text: rule.text,
+          file: rule.place?.file ?? null,
+          line: rule.place?.line ?? null,
+          justification: rule.justification ?? null,
+        }
+      : null,
+    nearly: nearly ?? null,
+  }
+}
+
 /** How a rule is named as a cause: `"ask" in default.rules:14: rewrites history`. */
 export function ruleCause(rule: Rule): string {
   const reason = rule.justification === undefined ? '' : `: ${rule.justification}`
