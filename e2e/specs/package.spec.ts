@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { ROOT, type Home } from '../fixtures/app-under-test.ts'
 import { expect, test } from '../fixtures/test.ts'
 
@@ -34,11 +35,8 @@ test('the packed app starts with healthy sidecars, closed fuses and a command li
   expect(gatehouse('status').stdout).toContain('(app)')
   expect(gatehouse('run', '--', 'sh', '-c', 'echo packed; exit 7')).toMatchObject({ status: 7, stdout: 'packed\n' })
 
-  const fuses = execFileSync(
-    process.execPath,
-    [join(ROOT, 'node_modules/.bin/electron-fuses'), 'read', '--app', join(folder, 'gatehouse')],
-    { encoding: 'utf8' },
-  )
+  const reader = [join(ROOT, 'node_modules/.bin/electron-fuses'), 'read', '--app', join(folder, 'gatehouse')]
+  const fuses = stripVTControlCharacters(execFileSync(process.execPath, reader, { encoding: 'utf8' }))
   expect(fuses).toMatch(/RunAsNode is Disabled/)
   expect(fuses).toMatch(/EnableNodeOptionsEnvironmentVariable is Disabled/)
   expect(fuses).toMatch(/EnableNodeCliInspectArguments is Disabled/)
