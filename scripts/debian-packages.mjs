@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 
 /** A virtual display and the libraries Electron links against. */
 export const DISPLAY_PACKAGES = ['xvfb', 'xauth', 'libgtk-3-0', 'libnss3', 'libasound2', 'libgbm1', 'fonts-dejavu-core']
-/** What the end-to-end tests run as an agent's command. */
-export const TEST_PACKAGES = [...DISPLAY_PACKAGES, 'curl']
+/** What the tests run as an agent's command, and what confines it. */
+export const TEST_PACKAGES = [...DISPLAY_PACKAGES, 'curl', 'bubblewrap']
 
 /** The exact command for people. */
 export function aptLine(packages) {

@@ -6,6 +6,7 @@ import {
   type GlobRule,
   type PlaceRule,
   type PolicyContext,
+  type SandboxPlaces,
 } from '../sandbox/sandbox-places.ts'
 import { isWithin } from './byte-path.ts'
 import { osError } from './file-error.ts'
@@ -38,8 +39,11 @@ export class FilePolicy {
    */
   static of(sandbox: SandboxObject | undefined, context: PolicyContext): FilePolicy | null {
     const resolved = resolvePlaces(sandbox, context)
-    if (!resolved) return null
-    const { places, globs, sealed } = resolved
+    return resolved && FilePolicy.ofPlaces(resolved)
+  }
+
+  /** Of a sandbox object that was read already. */
+  static ofPlaces({ places, globs, sealed }: SandboxPlaces): FilePolicy {
     return new FilePolicy([...places, { path: PROCESS_PLACE, access: 'denied', isOptional: false }], globs, sealed)
   }
 

@@ -228,13 +228,14 @@ export class ManagedProcess implements ChildEvents {
 
   onExit(exit: ChildExit): void {
     this.exit = exit
-    this.walls?.release()
     this.exitedAtMs = Date.now()
     this.current = 'exited'
     this.exitSeq = this.log.takeSeq()
     for (const observer of this.observers) observer.onExited(this, this.exitSeq)
     this.closeWhenOver()
     this.wake()
+    // Nobody who waits for the end has to wait for this.
+    setImmediate(() => this.walls?.release())
   }
 
   onOutputEnd(): void {

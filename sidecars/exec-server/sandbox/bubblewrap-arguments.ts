@@ -6,13 +6,20 @@ import type { Mount, MountPlan } from './mount-plan.ts'
 /** Where a command's network ends: nowhere, at the machine's own, or at a namespace that was made for it. */
 export type NetworkWall = 'none' | 'machine' | 'bridged'
 
+/** What is shown in the place of something else. */
+export interface Covers {
+  /** Empty, and nobody may read it. */
+  hiddenFile: string
+  hiddenFolder: string
+  /** Empty, and everybody may see that. */
+  emptyFolder: string
+}
+
 export interface BubblewrapLayout {
-  /** Null leaves files as they are. */
-  files: MountPlan | null
+  files: MountPlan
   network: NetworkWall
   cwd: BytePath
-  /** Empty file without permissions, shown in the place of files that must not be read. */
-  unreadableFile: string
+  covers: Covers
   environment: Readonly<Record<string, string>>
 }
 
@@ -29,11 +36,11 @@ export function bubblewrapArguments(layout: BubblewrapLayout): string[] {
   return [
     ...BASE,
     ...(network === 'none' ? ['--unshare-net'] : []),
-    ...rootArguments(files?.root ?? 'write'),
-    ...(files?.mounts ?? []).flatMap((mount) => mountArguments(mount, layout.unreadableFile)),
-    ...(files ? sealArguments(files) : []),
-    ...(network !== 'none' && files?.root === 'hidden' ? resolverArguments() : []),
-    ...(files?.root === 'hidden' ? ['--remount-ro', '/'] : []),
+    ...rootArguments(files.root),
+    ...files.mounts.flatMap((mount) => mountArguments(mount, layout.covers)),
+    ...sealArguments(files),
+    ...(network !== 'none' && files.root === 'hidden' ? resolverArguments() : []),
+    ...(files.root === 'hidden' ? ['--remount-ro', '/'] : []),
     '--chdir',
     cwd,
     ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', latin1(name), latin1(value)]),
@@ -48,7 +55,7 @@ function rootArguments(root: MountPlan['root']): string[] {
   return ['--bind', '/', '/', ...(existsSync('/sys') ? ['--ro-bind', '/sys', '/sys'] : []), ...machine]
 }
 
-function mountArguments(mount: Mount, unreadableFile: string): string[] {
+function mountArguments(mount: Mount, covers: Covers): string[] {
   const { path } = mount
   switch (mount.kind) {
     case 'write':
@@ -56,21 +63,19 @@ function mountArguments(mount: Mount, unreadableFile: string): string[] {
     case 'read':
       return ['--ro-bind', path, path]
     case 'hiddenFolder':
-      return ['--perms', mount.leadsOn ? '0111' : '0000', '--tmpfs', path]
+      return mount.leadsOn ? ['--perms', '0111', '--tmpfs', path] : ['--ro-bind', latin1(covers.hiddenFolder), path]
     case 'hiddenFile':
-      return ['--ro-bind', latin1(unreadableFile), path]
+      return ['--ro-bind', latin1(covers.hiddenFile), path]
     case 'vacant':
-      return ['--perms', '0555', '--tmpfs', path]
+      return ['--ro-bind', latin1(covers.emptyFolder), path]
     case 'link':
       return ['--symlink', mount.target, path]
   }
 }
 
-/** Once everything below is mounted: the empty folders belong to the command's user, who could open them again. */
+/** Once everything below is mounted: such a folder belongs to the command's user, who could open it again. */
 function sealArguments({ mounts }: MountPlan): string[] {
-  return mounts.flatMap(({ kind, path }) =>
-    kind === 'hiddenFolder' || kind === 'vacant' ? ['--remount-ro', path] : [],
-  )
+  return mounts.flatMap((mount) => (mount.kind === 'hiddenFolder' && mount.leadsOn ? ['--remount-ro', mount.path] : []))
 }
 
 /** Names are looked up by a file that is often a link to where nothing else is visible. */

@@ -1,6 +1,9 @@
 import { join } from 'node:path'
 import { BubblewrapProbe } from './bubblewrap-probe.ts'
-import { ConfinedCommand } from './confined-command.ts'
+import { ConfinedCommand, type Workshop } from './confined-command.ts'
+import { makeCovers } from './cover-files.ts'
+import { HandedOver } from './handed-over.ts'
+import { inheritedDescriptors } from './inherited-descriptors.ts'
 import { FilterFiles } from './seccomp/filter-files.ts'
 import { MOUNT_POINTS_FILE, MountPoints } from './mount-points.ts'
 import { findBridgePrograms } from './proxy-bridge.ts'
@@ -14,7 +17,7 @@ import {
   type Sandbox,
   type Walls,
 } from './sandbox.ts'
-import { resolvePlaces, type PolicyContext } from './sandbox-places.ts'
+import type { PolicyContext } from './sandbox-places.ts'
 import { machineOf } from './seccomp/system-calls.ts'
 
 export interface SandboxOptions {
@@ -30,49 +33,31 @@ export interface SandboxOptions {
 /** Confines commands with bubblewrap, driven directly, and a system call filter of our own. */
 export class BubblewrapSandbox implements Sandbox {
   private readonly probe: BubblewrapProbe
-  private readonly mountPoints: MountPoints
-  private filters: FilterFiles | undefined
+  private workshop: Workshop | undefined
 
   constructor(private readonly options: SandboxOptions) {
     this.probe = new BubblewrapProbe(options.searchPath)
-    this.mountPoints = new MountPoints(join(options.folder, MOUNT_POINTS_FILE))
   }
 
-  async require({ sandbox, tty, ...params }: Confinement): Promise<Walls> {
+  async require(params: Confinement): Promise<Walls> {
     refuseForeignProxies(params)
-    const network = this.networkOf({ sandbox, ...params })
+    const network = this.networkOf(params)
     if (network === undefined) return noWalls
-    const { folder, searchPath, policyContext } = this.options
-    // An entry that cannot be understood is refused now, and not after somebody said yes.
-    resolvePlaces(sandbox, policyContext)
-    const filters = this.filterFiles()
-    const bridgePrograms = network === 'bridged' ? findBridgePrograms(searchPath()) : undefined
+    const bridgePrograms = network === 'bridged' ? findBridgePrograms(this.options.searchPath()) : undefined
+    const workshop = (this.workshop ??= openWorkshop(this.options))
     const bubblewrap = await this.probe.require()
-    const command = new ConfinedCommand({
-      sandbox,
-      tty,
-      network,
-      folder,
-      policyContext,
-      filters,
-      bubblewrap,
-      bridgePrograms,
-      mountPoints: this.mountPoints,
-      searchPath: searchPath(),
-    })
+    const { sandbox, tty } = params
+    const command = new ConfinedCommand(workshop, { sandbox, tty, network, bubblewrap, bridgePrograms })
     return { sandboxType: 'linuxSeccomp', build: (spec, proxyEnvironment) => command.build(spec, proxyEnvironment) }
   }
 
-  /** Nothing that was built by it runs any more. */
   dispose(): void {
-    this.mountPoints.dispose()
+    this.workshop?.mountPoints.dispose()
+    this.workshop?.handedOver.dispose()
   }
 
   /** Undefined when the command is to run without walls. */
-  private networkOf({
-    sandbox,
-    enforceManagedNetwork,
-  }: Pick<Confinement, 'sandbox' | 'enforceManagedNetwork'>): NetworkWall | undefined {
+  private networkOf({ sandbox, enforceManagedNetwork }: Confinement): NetworkWall | undefined {
     if (enforceManagedNetwork) return 'bridged'
     const permissions = sandbox?.permissions
     const isManaged = this.options.isNetworkManaged && permissions?.type === 'managed'
@@ -80,11 +65,19 @@ export class BubblewrapSandbox implements Sandbox {
     if (permissions && permissions.type !== 'disabled' && permissions.network === 'restricted') return 'none'
     return isManaged ? 'bridged' : 'machine'
   }
+}
 
-  private filterFiles(): FilterFiles {
-    if (this.filters) return this.filters
-    const machine = machineOf(process.arch)
-    if (!machine) throw unavailable(`this exec server has no system call filter for ${process.arch} machines`)
-    return (this.filters = new FilterFiles(this.options.folder, machine))
+function openWorkshop({ folder, policyContext, searchPath }: SandboxOptions): Workshop {
+  const machine = machineOf(process.arch)
+  if (!machine) throw unavailable(`this exec server has no system call filter for ${process.arch} machines`)
+  return {
+    folder,
+    policyContext,
+    searchPath,
+    filters: new FilterFiles(folder, machine),
+    covers: makeCovers(folder),
+    mountPoints: new MountPoints(join(folder, MOUNT_POINTS_FILE)),
+    handedOver: new HandedOver(folder),
+    inheritedFds: inheritedDescriptors(),
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs'
 import type { BytePath } from '../../protocol/path-uri.ts'
 import { nodePath } from '../files/byte-path.ts'
 
@@ -12,9 +12,10 @@ export const MOUNT_POINTS_FILE = 'mount-points'
  */
 export class MountPoints {
   private readonly users = new Map<BytePath, number>()
+  private readonly recorded = new Set<BytePath>()
 
   constructor(
-    /** Names the folders that exist now, one a line; the watchdog reads it, too. */
+    /** Names every folder that was ever made, one a line; the watchdog reads it, too. */
     private readonly recordPath: string,
   ) {}
 
@@ -30,7 +31,7 @@ export class MountPoints {
       }
     }
     this.users.set(path, (users ?? 0) + 1)
-    if (users === undefined) this.record()
+    this.record(path)
     return true
   }
 
@@ -43,21 +44,21 @@ export class MountPoints {
     }
     this.users.delete(path)
     removeEmpty(path)
-    this.record()
   }
 
   /** Removes all of them: nobody mounts any more. */
   dispose(): void {
     for (const path of this.users.keys()) removeEmpty(path)
     this.users.clear()
-    this.record()
   }
 
-  private record(): void {
-    // A line cannot hold a name with a line break; such a folder is only left behind by a kill.
-    const lines = [...this.users.keys()].filter((path) => !path.includes('\n')).map((path) => `${path}\n`)
+  /** Once for each: an agent's commands use the same folders over and over. */
+  private record(path: BytePath): void {
+    // A line cannot hold a name with a line break; such a folder is left behind by a kill, and only then.
+    if (this.recorded.has(path) || path.includes('\n')) return
+    this.recorded.add(path)
     try {
-      writeFileSync(this.recordPath, lines.join(''), { mode: 0o600, encoding: 'latin1' })
+      appendFileSync(this.recordPath, `${path}\n`, { mode: 0o600, encoding: 'latin1' })
     } catch {
       // A full disk must not stop a command; the folders are empty and only look odd.
     }

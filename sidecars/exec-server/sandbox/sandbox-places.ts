@@ -11,6 +11,8 @@ export type PlaceAccess = 'write' | 'read' | 'denied'
 
 /** Kept from sandboxed writers in every folder they may write: these make other programs run code. */
 const PROTECTED_NAMES = ['.git', '.agents', '.codex', '.gatehouse', '.aws']
+/** In shared temporary folders, what every git in any folder below would find. */
+const PROTECTED_IN_TEMPORARY = ['.git']
 /** What any program needs to start: the places of `minimal`. */
 const MINIMAL_PLACES = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/usr', '/etc', '/opt', '/nix/store', '/dev']
 
@@ -20,6 +22,8 @@ export interface PlaceRule {
   access: PlaceAccess
   /** The rule is worth nothing when the place is missing: nobody named it, or it was said to be skipped. */
   isOptional: boolean
+  /** Names in it that stay as they are; none for places that are not for writing. */
+  protectedNames?: readonly string[]
 }
 export interface GlobRule {
   pattern: string
@@ -62,8 +66,8 @@ export function resolvePlaces(sandbox: SandboxObject | undefined, context: Polic
   const { file_system: files } = sandbox.permissions
   if (files.type === 'unrestricted') return null
   const named = files.entries.flatMap((entry) => namedRules(entry, sandbox, context))
-  const places = withoutWidening(named).flatMap(({ path, access, isOptional }) =>
-    anchorsOf(path).map((anchor): PlaceRule => ({ path: anchor, access, isOptional })),
+  const places = withoutWidening(named).flatMap((rule) =>
+    anchorsOf(rule.path).map((path): PlaceRule => ({ ...rule, path })),
   )
   places.push(...protectedPlaces(places, [cwdOf(sandbox), rootsOf(sandbox)].flat()))
   return {
@@ -75,12 +79,30 @@ export function resolvePlaces(sandbox: SandboxObject | undefined, context: Polic
   }
 }
 
+/** The same for a process: without rules about files it may do what its user may, but not to what is ours. */
+export function placesOrAll(sandbox: SandboxObject | undefined, context: PolicyContext): SandboxPlaces {
+  const root: PlaceRule = { path: '/' as BytePath, access: 'write', isOptional: false }
+  return (
+    resolvePlaces(sandbox, context) ?? {
+      places: [root],
+      globs: [],
+      sealed: context.denied.flatMap(anchorsOf),
+      globScanDepth: undefined,
+      cwd: undefined,
+    }
+  )
+}
+
 const accessOf = (entry: SandboxEntry): PlaceAccess =>
   entry.access === 'none' || entry.access === 'deny' ? 'denied' : entry.access
 
 function namedRules(entry: SandboxEntry, sandbox: SandboxObject, context: PolicyContext): PlaceRule[] {
   const isOptional = entry.missing_path_behavior === 'skip'
-  return placesOf(entry, sandbox, context).map((path) => ({ path, access: accessOf(entry), isOptional }))
+  const access = accessOf(entry)
+  const kind = entry.path.type === 'special' ? entry.path.value.kind : undefined
+  const isTemporary = kind === 'tmpdir' || kind === 'slash_tmp'
+  const protectedNames = access === 'write' ? (isTemporary ? PROTECTED_IN_TEMPORARY : PROTECTED_NAMES) : undefined
+  return placesOf(entry, sandbox, context).map((path) => ({ path, access, isOptional, protectedNames }))
 }
 
 /**
@@ -100,10 +122,8 @@ function withoutWidening(rules: PlaceRule[]): PlaceRule[] {
 /** Inside what may be written, what stays as it is unless an entry speaks of exactly that place. */
 function protectedPlaces(places: readonly PlaceRule[], projectFolders: readonly BytePath[]): PlaceRule[] {
   const isNamed = (path: BytePath) => places.some((rule) => rule.path === path)
-  const kept = places.flatMap(({ path, access }) =>
-    access === 'write' && path !== '/' && !PROTECTED_NAMES.includes(nameOf(path))
-      ? PROTECTED_NAMES.map((name) => childOf(path, name))
-      : [],
+  const kept = places.flatMap(({ path, protectedNames = [] }) =>
+    path === '/' || PROTECTED_NAMES.includes(nameOf(path)) ? [] : protectedNames.map((name) => childOf(path, name)),
   )
   const git = repositoryPlaces(places, projectFolders)
   return [...kept, ...git]
