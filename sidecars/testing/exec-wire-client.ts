@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ChildProcess } from 'node:child_process'
-import WebSocket from 'ws'
+import { WebSocket } from 'ws'
 import type { OutputStream } from '../protocol/host-channel.ts'
 
 /** A message as it stood on the wire. */

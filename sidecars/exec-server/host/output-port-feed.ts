@@ -54,6 +54,7 @@ export class OutputPortFeed {
         await this.room()
         continue
       }
+      const { eventCount } = process
       const { chunks, gap } = await process.log.read(this.cursor, Math.min(room, PAGE_BYTES), PAGE_CHUNKS)
       if (signal.aborted) return
       if (gap) this.post({ type: 'gap', ...gap })
@@ -63,7 +64,7 @@ export class OutputPortFeed {
       if (process.isClosed) return this.finish({ type: 'closed', seq: process.closedSeq })
       if (process.state === 'failed')
         return this.finish({ type: 'failed', message: process.detail ?? 'it did not start' })
-      await process.nextEvent(Number.POSITIVE_INFINITY, signal)
+      await process.eventAfter(eventCount, Number.POSITIVE_INFINITY, signal)
     }
   }
 

@@ -13,6 +13,7 @@ export async function readForHost(
 ): Promise<Infer<typeof processReadResult>> {
   const endsAtMs = performance.now() + waitMs
   for (;;) {
+    const { eventCount } = process
     const { chunks, gap } = await process.log.read(afterSeq, maxBytes, MAX_CHUNKS)
     const leftMs = endsAtMs - performance.now()
     const isOver = process.isClosed || process.state === 'failed'
@@ -23,6 +24,6 @@ export async function readForHost(
         nextSeq: (chunks.at(-1)?.seq ?? process.log.nextSeq - 1) + 1,
         state: process.facts(),
       }
-    await process.nextEvent(leftMs, signal)
+    await process.eventAfter(eventCount, leftMs, signal)
   }
 }

@@ -57,11 +57,12 @@ export class ProcessStopper {
     const members = await tree.members()
     if (name === 'interrupt' && process.seed.tty && process.isRunning) interruptForeground(process)
     else for (const { pid } of POLITE.has(name) ? inmates(process, members) : members) signalOne(pid, SIGNALS[name])
-    if (name === 'kill') void this.sweep(process, new Map())
+    const strays = new Map(members.filter(({ ownGroup }) => !ownGroup).map(({ pid, name }) => [pid, name]))
+    if (name === 'kill') void this.sweep(process, strays)
     if (name === 'terminate') {
       // A stopped process cannot act on the signal.
       for (const { pid } of members) signalOne(pid, 'SIGCONT')
-      void this.killAfterGrace(process)
+      void this.killAfterGrace(process, strays)
     }
     return members
   }
@@ -108,14 +109,14 @@ export class ProcessStopper {
     return strays
   }
 
-  private async killAfterGrace(process: ManagedProcess): Promise<void> {
+  private async killAfterGrace(process: ManagedProcess, strays: Map<number, string>): Promise<void> {
     const endsAtMs = performance.now() + TERMINATE_GRACE_MS
     while (performance.now() < endsAtMs) {
       await sleep(100)
       const left = await process.tree?.members()
-      if (!left || left.length === 0) return
+      if (!left || left.length === 0) break
     }
-    this.kill(process)
+    await this.sweep(process, new Map([...strays, ...this.killGroup(process)]))
   }
 
   /** Looks for survivors until there are none; names those that were outside the group. */

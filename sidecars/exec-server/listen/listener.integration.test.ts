@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import WebSocket from 'ws'
+import { WebSocket } from 'ws'
 import { EXEC_SERVER_FILE, startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
 
 let server: ExecServerAlone

@@ -65,6 +65,7 @@ export class ManagedProcess implements ChildEvents {
   private readonly observers = new Set<ProcessObserver>()
   private readonly holds = new Set<HoldReason>()
   private readonly waiters = new Set<() => void>()
+  private events = 0
 
   constructor(
     readonly id: ProcessId,
@@ -186,8 +187,14 @@ export class ManagedProcess implements ChildEvents {
     if (this.holds.delete(reason) && this.holds.size === 0) this.child?.resume()
   }
 
-  /** Resolves at the next event, after `timeoutMs`, or when `signal` fires. */
-  nextEvent(timeoutMs: number, signal: AbortSignal): Promise<void> {
+  /** Counts what happens; to be read before looking, and handed to {@link eventAfter}. */
+  get eventCount(): number {
+    return this.events
+  }
+
+  /** Resolves when something has happened since `count`, after `timeoutMs`, or when `signal` fires. */
+  eventAfter(count: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    if (this.events !== count || signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer)
@@ -223,7 +230,7 @@ export class ManagedProcess implements ChildEvents {
     this.walls?.denials.note(chunk)
     for (const observer of this.observers) observer.onOutput(this, chunk)
     this.readerPace.check()
-    if (this.waiters.size > 0) this.wake()
+    this.wake()
   }
 
   onExit(exit: ChildExit): void {
@@ -287,6 +294,7 @@ export class ManagedProcess implements ChildEvents {
   }
 
   private wake(): void {
+    this.events++
     for (const waiter of this.waiters) waiter()
   }
 }

@@ -30,7 +30,7 @@ export async function readProcess(
   const endsAtMs = performance.now() + waitMs
   const pageBytes = Math.min(maxBytes ?? MAX_ANSWER_BYTES, MAX_ANSWER_BYTES)
   for (;;) {
-    const { log } = process
+    const { log, eventCount } = process
     const from = maxBytes === undefined ? log.cursorForNewest(afterSeq, MAX_ANSWER_BYTES, MAX_ANSWER_CHUNKS) : afterSeq
     const { chunks } = await log.read(from, pageBytes, MAX_ANSWER_CHUNKS)
     const isOver = process.isClosed || (process.hasExited && process.exitedSeq > afterSeq)
@@ -40,7 +40,7 @@ export async function readProcess(
     if (last || isOver || leftMs <= 0 || signal.aborted) {
       return answer(chunks, maxBytes !== undefined && last ? last.seq + 1 : log.nextSeq, process)
     }
-    await process.nextEvent(leftMs, signal)
+    await process.eventAfter(eventCount, leftMs, signal)
   }
 }
 

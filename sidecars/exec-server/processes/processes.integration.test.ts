@@ -45,6 +45,14 @@ describe('starting', () => {
     expect(nothing.text()).toBe('')
   })
 
+  it('gives a child pipes that can be opened by name, as programs expect', async () => {
+    const outputs = await sh('echo to-out > /dev/stdout; echo to-err | tee /dev/stderr > /dev/null').closed()
+    expect([outputs.text('stdout'), outputs.text('stderr')]).toEqual(['to-out\n', 'to-err\n'])
+    const input = await client.run(['cat', '/dev/stdin'], { pipeStdin: true }).running()
+    await input.write('by name', { closeStdin: true })
+    expect((await input.closed()).text()).toBe('by name')
+  })
+
   it('refuses an id in use and frees it after a failed start', async () => {
     const process = await client.run(['sleep', '60'], { id: 'taken' }).running()
     expect(await client.run(['true'], { id: 'taken' }).started).toMatchObject({

@@ -4,6 +4,7 @@ import { findProgram } from './program-path.ts'
 import { loadPty, type LoadedPty } from './pty-binding.ts'
 import { PtyInput } from './pty-input.ts'
 import { PtyOutput } from './pty-output.ts'
+import { folderProblem } from './spawn-failure.ts'
 
 /** The size of a terminal until somebody resizes it. */
 export const DEFAULT_COLUMNS = 80
@@ -17,7 +18,8 @@ const END_OF_FILE = Buffer.from([4])
 export function startPtyChild(spec: ChildSpec, events: ChildEvents): Child {
   // The child itself could only print its failure and exit with 1.
   const found = findProgram(spec.program, spec.cwd, spec.environment.PATH)
-  if ('errno' in found) throw Object.assign(new Error(found.errno), { code: found.errno })
+  const problem = folderProblem(spec.cwd) ?? ('errno' in found ? found.errno : undefined)
+  if ('errno' in found || problem !== undefined) throw Object.assign(new Error(problem), { code: problem })
   const { file, args } = withArg0(spec, found.path)
   return new PtyChild(loadPty(), file, args, spec, events)
 }

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import type { SpawnErrorKind } from '../../protocol/exec-process.ts'
 import { WireError } from '../wire/wire-error.ts'
 import type { ChildSpec } from './child.ts'
@@ -47,9 +47,12 @@ function refuse(code: string, prefix: string, subject: Record<string, unknown>, 
   return new WireError('internal', prefix + (OS_TEXT[code] ?? fallback), { kind, ...subject })
 }
 
-function folderProblem(cwd: string): string | undefined {
+/** The code of the error that changing to `cwd` would give; undefined when it would work. */
+export function folderProblem(cwd: string): string | undefined {
   try {
-    return statSync(cwd).isDirectory() ? undefined : 'ENOTDIR'
+    if (!statSync(cwd).isDirectory()) return 'ENOTDIR'
+    accessSync(cwd, constants.X_OK)
+    return undefined
   } catch (error) {
     return (error as NodeJS.ErrnoException).code
   }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import WebSocket from 'ws'
+import { WebSocket } from 'ws'
 import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
 import { ExecWireClient } from '../../testing/exec-wire-client.ts'
 

@@ -1,0 +1,167 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
+import { ExecWireClient } from '../../testing/exec-wire-client.ts'
+
+/** Pids of `sleep` with exactly this argument. */
+const sleepers = (seconds: string): number[] => {
+  try {
+    return execFileSync('pgrep', ['-fx', `sleep ${seconds}`], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+      .map(Number)
+  } catch {
+    return []
+  }
+}
+const GONE = { timeout: 5_000, interval: 20 }
+
+describe('terminate', () => {
+  let server: ExecServerAlone
+  let client: ExecWireClient
+  beforeAll(async () => {
+    server = await startExecServerAlone()
+    client = await ExecWireClient.open(server.url)
+  })
+  afterAll(async () => {
+    client.drop()
+    await server.stop()
+  })
+
+  it('E18 ends a group that ignores SIGTERM, and a second one finds nothing to end', async () => {
+    const script = 'trap "" TERM; (trap "" TERM; exec sleep 987.1) & echo go; while :; do sleep .2; done'
+    const process = await client.run(['bash', '-c', script]).running()
+    await process.said('go')
+    expect(await process.terminate()).toEqual({ running: true })
+    await process.exited()
+    expect(process.exitCode).toBe(137)
+    await expect.poll(() => sleepers('987.1'), GONE).toEqual([])
+    expect(await process.terminate()).toEqual({ running: false })
+  })
+
+  it('E20 also ends what has left the group and the session', async () => {
+    const script = 'setsid sleep 987.2 </dev/null >/dev/null 2>&1 & echo go; sleep 987.3'
+    const process = await client.run(['bash', '-c', script]).running()
+    await process.said('go')
+    await expect.poll(() => sleepers('987.2').length, GONE).toBe(1)
+    await process.terminate()
+    await process.closed()
+    await expect.poll(() => [...sleepers('987.2'), ...sleepers('987.3')], GONE).toEqual([])
+  })
+
+  it('E20 also ends a stray whose parent has gone, once it was seen', async () => {
+    const script = '(setsid sleep 987.6 </dev/null >/dev/null 2>&1 & sleep 1.5) ; echo orphaned; sleep 987.7'
+    const process = await client.run(['bash', '-c', script]).running()
+    await process.said('orphaned')
+    await process.terminate()
+    await expect.poll(() => sleepers('987.6'), GONE).toEqual([])
+  })
+
+  it('E23 ends a stopped process', async () => {
+    const process = await client.run(['bash', '-c', 'echo $$; kill -STOP $$; echo resumed']).running()
+    await process.said('\n')
+    const pid = Number(process.text())
+    await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') T '), GONE).toBe(true)
+    expect(process.exitCode).toBeUndefined()
+    await process.terminate()
+    await process.closed()
+    expect(process.text()).not.toContain('resumed')
+  })
+})
+
+describe('when the server is gone', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gatehouse-life-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const running: ExecServerAlone[] = []
+  afterEach(async () => {
+    for (const server of running.splice(0)) {
+      server.child.kill('SIGKILL')
+      await server.exited
+    }
+  })
+  const start = async () => {
+    const server = await startExecServerAlone({ tmp: folder })
+    running.push(server)
+    return server
+  }
+  const instances = () => readdirSync(join(folder, `gatehouse-exec-${process.getuid?.()}`))
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)(
+    'E21 after %s its processes go with it, on pipes and terminals',
+    async (signal) => {
+      const server = await start()
+      const client = await ExecWireClient.open(server.url)
+      await client.run(['bash', '-c', 'trap "" TERM HUP; echo go; exec sleep 987.4']).said('go')
+      await client.run(['bash', '-c', 'trap "" TERM HUP; echo go; exec sleep 987.41'], { tty: true }).said('go')
+      const stray = 'setsid sleep 987.42 </dev/null >/dev/null 2>&1 & sleep 987.43'
+      await client.run(['bash', '-c', stray]).running()
+      await expect.poll(() => sleepers('987.42').length, GONE).toBe(1)
+      // The stray is known when it has been looked at once.
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      server.child.kill(signal)
+      await server.exited
+      await expect.poll(() => ['987.4', '987.41', '987.42', '987.43'].flatMap(sleepers), GONE).toEqual([])
+      await expect.poll(instances, GONE).toEqual([])
+    },
+  )
+
+  it('E11 a loop that prints without end stops printing', async () => {
+    const server = await start()
+    const client = await ExecWireClient.open(server.url)
+    const loop = await client.run(['sh', '-c', 'while :; do echo "worker crashed, restarting 987.44"; done']).running()
+    await client.until(() => loop.bytes().length > 1_000_000)
+    const held = () => Number(execFileSync('du', ['-sk', folder], { encoding: 'utf8' }).split('\t')[0]) / 1024
+    expect(held()).toBeLessThan(40)
+    server.child.kill('SIGKILL')
+    await server.exited
+    const left = () =>
+      execFileSync('sh', ['-c', 'pgrep -f "restarting 987.44" | grep -v $$ ; true'], { encoding: 'utf8' })
+    await expect.poll(left, GONE).toBe('')
+  })
+
+  it('E21 what the watchdog could not end is ended by the next start, and said', async () => {
+    const server = await start()
+    const client = await ExecWireClient.open(server.url)
+    await client.run(['bash', '-c', 'echo go; exec sleep 987.5']).said('go')
+    const watchdog = execFileSync('pgrep', ['-P', String(server.pid), 'sh'], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+    expect(watchdog).toHaveLength(1)
+    process.kill(server.pid, 'SIGSTOP')
+    process.kill(Number(watchdog[0]), 'SIGKILL')
+    server.child.kill('SIGKILL')
+    await server.exited
+    expect(sleepers('987.5')).toHaveLength(1)
+    const next = await start()
+    await expect.poll(() => sleepers('987.5'), GONE).toEqual([])
+    expect(next.stderr()).toMatch(/ended process \d+, left behind/)
+  })
+
+  it('a watchdog that was killed is started again', async () => {
+    const server = await start()
+    const client = await ExecWireClient.open(server.url)
+    await client.run(['bash', '-c', 'echo go; exec sleep 987.8']).said('go')
+    const watchdogs = () => {
+      try {
+        return execFileSync('pgrep', ['-P', String(server.pid), '-f', 'gatehouse-watchdog'], {
+          encoding: 'utf8',
+        }).trim()
+      } catch {
+        return ''
+      }
+    }
+    await expect.poll(watchdogs, GONE).not.toBe('')
+    const first = watchdogs()
+    process.kill(Number(first), 'SIGKILL')
+    await expect.poll(() => watchdogs() !== '' && watchdogs() !== first, GONE).toBe(true)
+    server.child.kill('SIGKILL')
+    await server.exited
+    await expect.poll(() => sleepers('987.8'), GONE).toEqual([])
+  })
+})
