@@ -38,15 +38,7 @@ function runWindow(executable, words) {
 }
 
 function runHeadless(words) {
-  say(
-    [
-      'no window here, so the host runs without one. In another terminal:',
-      '  node bin/gatehouse status       what runs and what waits for you',
-      '  node bin/gatehouse approvals    questions; then: approve ID or deny ID --reason TEXT',
-      '  node bin/gatehouse run -- CMD   run a command through the gate',
-      'Ctrl+C stops it.',
-    ].join('\n'),
-  )
+  say('no window here, so the host runs without one (`gatehouse` below is `node bin/gatehouse`)')
   return run(process.execPath, [join(root, 'bin/gatehouse'), 'serve', ...words], process.env)
 }
 
