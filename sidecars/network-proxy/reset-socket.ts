@@ -9,8 +9,12 @@ import type { Socket } from 'node:net'
 export function resetSocket(socket: Socket): void {
   if (socket.destroyed) return
   const isShuttingDown = socket.writableEnded && !socket.writableFinished
-  // Only bare TCP can be reset; Node throws for TLS and for unix sockets.
-  const isTcp = socket.remoteAddress !== undefined && !('encrypted' in socket)
-  if (!isTcp || socket.connecting || isShuttingDown) socket.destroy()
-  else socket.resetAndDestroy()
+  if (socket.connecting || isShuttingDown) socket.destroy()
+  else
+    try {
+      socket.resetAndDestroy()
+    } catch {
+      // Only bare TCP can be reset: TLS and unix sockets throw.
+      socket.destroy()
+    }
 }

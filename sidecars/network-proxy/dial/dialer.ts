@@ -54,7 +54,8 @@ class Attempts {
   private readonly open = new Map<TcpUpstream, NodeJS.Timeout>()
   private next = 0
   private timer: NodeJS.Timeout | undefined
-  private failure = new DialFailed('ECANCELED', 'the client left before the connection was made')
+  /** The last attempt that failed. Errors are made when they are thrown: taking a stack costs a connection. */
+  private failed: { address: string; code: string } | undefined
   private settled = false
 
   constructor(
@@ -83,25 +84,31 @@ class Attempts {
     const upstream = new TcpUpstream(address, this.port)
     this.open.set(
       upstream,
-      setTimeout(() => this.failed(upstream, 'ETIMEDOUT'), this.times.connectTimeoutMs),
+      setTimeout(() => this.fail(upstream, 'ETIMEDOUT'), this.times.connectTimeoutMs),
     )
     upstream.sink = {
       onBytes: () => upstream.destroy(),
       onEnd() {},
-      onClose: (error) => this.failed(upstream, (error as NodeJS.ErrnoException | undefined)?.code ?? 'ECONNRESET'),
+      onClose: (error) => this.fail(upstream, (error as NodeJS.ErrnoException | undefined)?.code ?? 'ECONNRESET'),
     }
     upstream.socket.once('connect', () => this.settle(upstream))
     if (this.next < this.addresses.length) this.timer = setTimeout(() => this.attempt(), this.times.attemptDelayMs)
   }
 
-  private failed(upstream: TcpUpstream, code: string): void {
+  private fail(upstream: TcpUpstream, code: string): void {
     const limit = this.open.get(upstream)
     if (limit === undefined) return
     clearTimeout(limit)
     this.open.delete(upstream)
     upstream.destroy()
-    this.failure = new DialFailed(code, describeFailure(this.hop(upstream.address), code))
+    this.failed = { address: upstream.address, code }
     this.attempt()
+  }
+
+  private failure(): DialFailed {
+    if (!this.failed) return new DialFailed('ECANCELED', 'the client left before the connection was made')
+    const { address, code } = this.failed
+    return new DialFailed(code, describeFailure(this.hop(address), code))
   }
 
   private hop(address: string): string {
@@ -120,6 +127,6 @@ class Attempts {
     }
     this.open.clear()
     if (winner) this.resolve(winner)
-    else this.reject(this.failure)
+    else this.reject(this.failure())
   }
 }

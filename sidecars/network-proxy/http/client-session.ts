@@ -3,32 +3,31 @@
  * after the other, each on its own, however many the client sends at once.
  */
 import type { Socket } from 'node:net'
-import type { Admission, Attempt, Connected } from '../admission.ts'
+import type { Admission } from '../admission.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
-import type { ParentRoute } from '../dial/parent-proxy.ts'
-import { ClientPresence } from '../client-presence.ts'
 import { basicUser, UNATTRIBUTED, type Attribution, type LeaseRegistry } from '../leases.ts'
 import type { LiveConnection, LiveConnections } from '../live-connections.ts'
-import type { Ruling } from '../policy/policy.ts'
-import { connectRefusal, httpRefusal, type Refusal } from '../policy/refusal.ts'
-import { refusalForm } from './refusal-form.ts'
+import { httpRefusal, type Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import { UNIX_SOCKET_HEADER, UNIX_SOCKET_HOST } from '../policy/unix-socket.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
-import type { TunnelClient, TunnelOpener } from '../tunnel/tunnel-opener.ts'
+import { resetSocket } from '../reset-socket.ts'
+import type { TunnelOpener } from '../tunnel/tunnel-opener.ts'
 import { BodyReader } from './body-reader.ts'
 import { errorResponse } from './error-response.ts'
-import { Exchange, type ExchangeOwner } from './exchange.ts'
-import { MalformedHttp, MAX_HEAD_BYTES } from './fields.ts'
-import type { RequestForm } from './forwarded-head.ts'
+import { MalformedHttp } from './fields.ts'
+import { isSkippable, plainDestination, type ProxiedRequest } from './proxied-request.ts'
+import { HeadTooLarge, ReceivedBytes } from './received-bytes.ts'
+import { refusalForm } from './refusal-form.ts'
 import { parseRequestHead, type RequestHead } from './request-head.ts'
 import type { RequestHooks } from './request-hooks.ts'
-import { connectTarget, requestTarget, tunnelledTarget, type RequestTarget } from './request-target.ts'
-import type { ResponseHead } from './response-head.ts'
+import { RequestRun, type RunOwner } from './request-run.ts'
+import { connectTarget, requestTarget, tunnelledTarget } from './request-target.ts'
+import { SessionRecord } from './session-record.ts'
+import { TunnelRequest, type TunnelRequestOwner } from './tunnel-request.ts'
 import type { TunnelScope } from './tunnel-scope.ts'
 import { poolKey, type UpstreamPool } from './upstream-pool.ts'
-import { resetSocket } from '../reset-socket.ts'
 
 /** What all sessions of a proxy share. */
 export interface HttpServing {
@@ -43,54 +42,33 @@ export interface HttpServing {
 
 /** Bytes a client may send ahead of its turn before it is held back. */
 const MAX_AHEAD_BYTES = 64 * 1024
-/** A refused request's body up to this size is read and dropped, so that the connection can go on. */
-const MAX_DISCARD_BYTES = 64 * 1024
 const HEAD_LIMIT_MS = 30_000
 const IDLE_LIMIT_MS = 10 * 60_000
 /** An exchange without a byte either way ends after this, as an idle tunnel does. */
 const EXCHANGE_IDLE_LIMIT_MS = 60 * 60_000
 /** How long a client may go on sending after it was told that the connection closes. */
 const LINGER_MS = 2000
-const HEAD_END = Buffer.from('\r\n\r\n')
 
 type State =
   /** Between requests, or in the middle of a head. */
   | 'head'
-  /** Asking, looking up or dialling. */
-  | 'held'
-  /** An exchange runs. */
-  | 'exchange'
+  /** A request runs, or a tunnel is being opened. */
+  | 'running'
   /** The body of a refused request is read and dropped. */
   | 'discarding'
   /** The last response is out; what still comes is dropped until the client closes. */
   | 'lingering'
   | 'ended'
 
-interface Request {
-  head: RequestHead
-  target: RequestTarget
-  destination: Destination
-  /** The destination is a literal that a rule names. */
-  exempt: boolean
-  /** Set when the request goes to a parent proxy instead. */
-  parent: ParentRoute | undefined
-  /** Undefined when the connection serves this request only. */
-  poolKey: string | undefined
-  injected: readonly string[]
-  onResponse: ((head: ResponseHead) => void) | undefined
-}
-
-export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClient {
+export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnection {
   attribution: Attribution
   readonly opaque = false
   private state: State = 'head'
-  /** Received and not yet read. */
-  private ahead: Buffer | undefined
-  private request: Request | undefined
-  private exchange: Exchange | undefined
+  private readonly received = new ReceivedBytes()
+  private readonly record: SessionRecord
+  private run: RequestRun | undefined
+  private tunnel: TunnelRequest | undefined
   private discard: BodyReader | undefined
-  private record: ConnectionRecord | undefined
-  private presence: ClientPresence | undefined
   private clientEnded = false
   private pumping = false
   /** Since when the session waits for the client, or for bytes of an exchange. */
@@ -108,12 +86,12 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     private readonly scope?: TunnelScope,
   ) {
     this.attribution = listenerAttribution ?? UNATTRIBUTED
-    this.record = scope?.record
+    this.record = new SessionRecord(serving.log, socket, scope)
     this.waitingSinceMs = serving.log.nowMs()
   }
 
   get destination(): Destination | undefined {
-    return this.request?.destination
+    return (this.run?.request ?? this.tunnel)?.destination
   }
 
   /** Takes over the socket; `early` was read from it already. */
@@ -128,12 +106,10 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   private readonly onBytes = (bytes: Buffer): void => {
     switch (this.state) {
       case 'head':
-        this.keepAhead(bytes)
+        this.received.push(bytes)
         return this.pump()
-      case 'exchange':
-        if (this.exchange && !this.exchange.requestComplete) return this.sendBody(this.exchange, bytes)
-        return this.keepAhead(bytes)
-      case 'held':
+      case 'running':
+        if (this.run?.wantsBody) return this.sendBody(this.run, bytes)
         return this.keepAhead(bytes)
       case 'discarding':
         return this.discardBody(bytes)
@@ -142,37 +118,25 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
   }
 
   private keepAhead(bytes: Buffer): void {
-    this.ahead = this.ahead ? Buffer.concat([this.ahead, bytes]) : bytes
-    // A head in the making has a limit of its own.
-    if (this.state !== 'head' && this.ahead.length > MAX_AHEAD_BYTES) this.socket.pause()
+    this.received.push(bytes)
+    if (this.received.length > MAX_AHEAD_BYTES) this.socket.pause()
   }
 
   /** Starts requests from what was received, until one has to wait. */
   private pump(): void {
     if (this.pumping) return
     this.pumping = true
-    while (this.state === 'head' && this.ahead && this.readHead(this.ahead));
+    while (this.state === 'head' && this.readHead());
     this.pumping = false
     if (this.state === 'head' && this.clientEnded) this.linger()
   }
 
   /** Begins the next request; false when its head is not complete. */
-  private readHead(bytes: Buffer): boolean {
-    let start = 0
-    // Empty lines before a request come from old clients that end a body with one (RFC 9112, 2.2).
-    while (bytes[start] === 0x0d && bytes[start + 1] === 0x0a) start += 2
-    const end = bytes.indexOf(HEAD_END, start)
-    if ((end < 0 ? bytes.length : end) - start > MAX_HEAD_BYTES) {
-      this.finalAnswer(errorResponse(431, 'the request head is larger than 64 KiB', false))
-      return false
-    }
-    if (end < 0) {
-      this.ahead = start < bytes.length ? bytes.subarray(start) : undefined
-      return false
-    }
-    this.ahead = end + HEAD_END.length < bytes.length ? bytes.subarray(end + HEAD_END.length) : undefined
+  private readHead(): boolean {
     try {
-      this.begin(parseRequestHead(bytes.toString('latin1', start, end)))
+      const head = this.received.takeHead()
+      if (head === undefined) return false
+      this.begin(parseRequestHead(head))
     } catch (error) {
       this.answerMalformed(error)
     }
@@ -187,223 +151,54 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
       return this.finalAnswer(errorResponse(405, `${head.method} cannot be used inside a tunnel`, false))
     if (!scope && head.method === 'CONNECT') return this.beginTunnel(head)
     if (!scope && head.fields.has(UNIX_SOCKET_HEADER)) return this.beginUnixSocket(head)
+    this.beginRequest(head, scope)
+  }
+
+  private beginRequest(head: RequestHead, scope: TunnelScope | undefined): void {
+    const { admission, hooks } = this.serving
     const target = scope ? tunnelledTarget(head, scope) : requestTarget(head)
     if (head.isWebSocketUpgrade && head.framing.kind !== 'none') throw new MalformedHttp('a body in an upgrade request')
     const destination = scope?.destinationOf(head.method) ?? plainDestination(head, target)
-    const ruling =
-      scope?.judge(head.method, head.isWebSocketUpgrade) ?? this.serving.admission.judge(destination, this.attribution)
+    const ruling = scope?.judge(head.method, head.isWebSocketUpgrade) ?? admission.judge(destination, this.attribution)
     if (ruling.verdict === 'deny') return this.block(head, destination, ruling.refusal)
-    const hooked = this.serving.hooks.apply(head, target)
+    const hooked = hooks.apply(head, target)
     if (hooked.refusal) return this.block(head, destination, hooked.refusal)
-    const { injected, onResponse } = hooked
-    const parent = this.serving.admission.parentFor(destination)
+    const parent = admission.parentFor(destination)
     const key = head.isWebSocketUpgrade ? undefined : poolKey(target, parent)
-    const request: Request = {
-      head,
-      target,
-      destination,
-      exempt: false,
-      parent,
-      poolKey: key,
-      injected,
-      onResponse,
-    }
-    this.request = request
-    if (ruling.verdict === 'ask') return void this.ask(request, ruling)
-    request.exempt = ruling.exempt
-    this.useRecord(destination, ruling)
-    this.forward(request)
+    const { injected, onResponse } = hooked
+    const record =
+      ruling.verdict === 'allow'
+        ? this.record.allow(destination, this.attribution, ruling.ruleId)
+        : this.record.begin(destination, this.attribution)
+    this.startRun({ head, target, destination, parent, poolKey: key, injected, onResponse }, record).start(ruling)
+  }
+
+  private startRun(request: ProxiedRequest, record: ConnectionRecord): RequestRun {
+    this.state = 'running'
+    this.run = new RequestRun(request, record, this.serving, this)
+    return this.run
   }
 
   private block(head: RequestHead, destination: Destination, refusal: Refusal): void {
-    const record = this.serving.log.block(destination, this.attribution, this.clientAddress(), refusal)
-    record.inspected ||= this.scope !== undefined
+    this.record.block(destination, this.attribution, refusal)
     this.answerRefusal(head, destination, refusal)
-  }
-
-  private clientAddress(): string | undefined {
-    const { remoteAddress, remotePort } = this.socket
-    return remoteAddress === undefined ? undefined : `${remoteAddress}:${remotePort}`
-  }
-
-  /** Requests of this connection to one destination, allowed by one rule, share a record. */
-  private useRecord(destination: Destination, ruling: Ruling & { verdict: 'allow' }): void {
-    const { record } = this
-    const continues = this.scope
-      ? record?.closedAtMs === undefined
-      : record?.continues(destination, this.attribution, ruling.ruleId)
-    if (record && continues) record.requests++
-    else this.newRecord(destination).allowed(ruling)
-  }
-
-  private newRecord(destination: Destination): ConnectionRecord {
-    this.record?.closed(this.serving.log.nowMs())
-    this.record = this.serving.log.open(destination, this.attribution, this.clientAddress())
-    this.record.requests = 1
-    this.record.inspected = this.scope !== undefined
-    return this.record
-  }
-
-  private attempt(destination: Destination): Attempt {
-    this.presence = new ClientPresence()
-    const record = this.record ?? this.newRecord(destination)
-    return { destination, attribution: this.attribution, record, presence: this.presence }
-  }
-
-  private async ask(request: Request, ruling: Ruling): Promise<void> {
-    this.state = 'held'
-    this.newRecord(request.destination)
-    const attempt = this.attempt(request.destination)
-    const admitted = await this.serving.admission.admit(attempt, ruling)
-    if (attempt.presence.left) return attempt.record.closed(this.serving.log.nowMs())
-    if (!admitted.allowed) {
-      attempt.record.blocked(admitted.refusal, this.serving.log.nowMs())
-      return this.answerRefusal(request.head, request.destination, admitted.refusal)
-    }
-    request.exempt = admitted.exempt
-    this.forward(request)
-  }
-
-  private forward(request: Request): void {
-    const upstream = request.poolKey && this.serving.pool.take(request.poolKey, this, isReplayable(request.head))
-    if (upstream) this.runExchange(request, upstream, true)
-    else void this.dialAndRun(request)
-  }
-
-  private async dialAndRun(request: Request): Promise<void> {
-    this.state = 'held'
-    const attempt = this.attempt(request.destination)
-    const connected = await this.serving.admission.connect(attempt, {
-      exempt: request.exempt,
-      tls: request.target.tls,
-      plainParent: request.parent,
-    })
-    this.connected(request, attempt, connected)
-  }
-
-  private connected(request: Request, attempt: Attempt, connected: Connected): void {
-    const nowMs = this.serving.log.nowMs()
-    switch (connected.kind) {
-      case 'connected':
-        return this.runExchange(request, connected.upstream, false)
-      case 'refused':
-        attempt.record.blocked(connected.refusal, nowMs)
-        return this.answerRefusal(request.head, request.destination, connected.refusal)
-      case 'failed':
-        attempt.record.failed(connected.message, nowMs)
-        return this.answerFailure(request.head, connected.message)
-      case 'abandoned':
-        return attempt.record.closed(nowMs)
-    }
-  }
-
-  private runExchange(request: Request, upstream: UpstreamConnection, reused: boolean): void {
-    const { head, target } = request
-    const { socket: client } = this
-    const record = this.record ?? this.newRecord(request.destination)
-    this.state = 'exchange'
-    const onResponse = this.watch(request, record)
-    const form = formFor(request)
-    this.exchange = new Exchange({ head, target, upstream, record, client, form, reused, onResponse }, this)
-    this.exchange.sendHead()
-    if (this.exchange.requestComplete) return
-    const { ahead } = this
-    this.ahead = undefined
-    if (ahead) this.sendBody(this.exchange, ahead)
-    if (this.exchange && !this.exchange.requestComplete) this.awaitBody()
-  }
-
-  /** Heads of inspected requests are kept for the window, a few of them. */
-  private watch(request: Request, record: ConnectionRecord): Request['onResponse'] {
-    const { head, target, injected, onResponse } = request
-    if (!record.inspected) return onResponse
-    const seen = record.seeExchange({
-      atMs: this.serving.log.nowMs(),
-      method: head.method,
-      path: target.path,
-      request: head.fields,
-      injected,
-    })
-    return (response) => {
-      onResponse?.(response)
-      seen.status = response.status
-      seen.response = response.fields
-    }
-  }
-
-  private awaitBody(): void {
-    // The end of the client's side came while the connection was being made.
-    if (this.clientEnded) this.end()
-    else this.socket.resume()
-  }
-
-  private sendBody(exchange: Exchange, bytes: Buffer): void {
-    try {
-      const at = exchange.sendBody(bytes, 0)
-      if (at < bytes.length) this.keepAhead(bytes.subarray(at))
-    } catch (error) {
-      exchange.abort()
-      this.answerMalformed(error)
-    }
-  }
-
-  exchangeDone(exchange: Exchange, outcome: { keepAlive: boolean; upstreamReusable: boolean }): void {
-    const key = this.request?.poolKey
-    if (!outcome.upstreamReusable || key === undefined) exchange.upstream.destroy()
-    else this.serving.pool.put(key, exchange.upstream, this)
-    this.requestOver()
-    if (outcome.keepAlive) this.toNextRequest()
-    else this.linger()
-  }
-
-  exchangeStale(): void {
-    this.exchange = undefined
-    if (this.request) void this.dialAndRun(this.request)
-  }
-
-  exchangeFailed(exchange: Exchange, problem: string): void {
-    exchange.record.failed(problem, this.serving.log.nowMs())
-    this.answerFailure(exchange.head, problem)
-  }
-
-  exchangeTorn(exchange: Exchange, problem: string): void {
-    exchange.record.failed(problem, this.serving.log.nowMs())
-    this.detach()
-    resetSocket(this.socket)
-  }
-
-  exchangeUpgraded(exchange: Exchange, early: Buffer): void {
-    const { ahead, attribution, destination } = this
-    this.detach()
-    this.record = undefined
-    if (early.length > 0) this.socket.write(early)
-    if (destination === undefined) return exchange.upstream.destroy()
-    const attempt = { destination, attribution, record: exchange.record }
-    this.serving.tunnels.relayUpgraded(this.socket, exchange.upstream, attempt, ahead)
   }
 
   private beginTunnel(head: RequestHead): void {
     if (head.framing.kind !== 'none') throw new MalformedHttp('a body in a CONNECT request')
-    const { host, port } = connectTarget(head)
-    const destination: Destination = { host, port, protocol: 'https', method: 'CONNECT' }
-    const ruling = this.serving.admission.judge(destination, this.attribution)
+    const { admission, tunnels } = this.serving
+    const { attribution } = this
+    const destination: Destination = { ...connectTarget(head), protocol: 'https', method: 'CONNECT' }
+    const request = new TunnelRequest(destination, this)
+    const ruling = admission.judge(destination, attribution)
     if (ruling.verdict === 'deny') {
-      this.serving.log.block(destination, this.attribution, this.clientAddress(), ruling.refusal)
-      return this.refuse(ruling.refusal)
+      this.record.block(destination, attribution, ruling.refusal)
+      return request.refuse(ruling.refusal)
     }
-    this.state = 'held'
-    this.request = {
-      head,
-      target: { host, port, tls: false, path: '' },
-      destination,
-      exempt: false,
-      parent: undefined,
-      poolKey: undefined,
-      injected: [],
-      onResponse: undefined,
-    }
-    this.newRecord(destination)
-    void this.serving.tunnels.open(this, this.attempt(destination), ruling)
+    this.state = 'running'
+    this.tunnel = request
+    const record = this.record.begin(destination, attribution)
+    void tunnels.open(request, { destination, attribution, record, presence: request.presence }, ruling)
   }
 
   private beginUnixSocket(head: RequestHead): void {
@@ -411,48 +206,65 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     if (head.fields.count(UNIX_SOCKET_HEADER) > 1 || /[^\x20-\x7e]/.test(path))
       throw new MalformedHttp('a socket path that is not ASCII, or two of them')
     head.fields.remove(UNIX_SOCKET_HEADER)
-    const target = requestTarget(head)
     const destination: Destination = { host: UNIX_SOCKET_HOST, port: 0, protocol: 'http', method: head.method }
-    this.request = {
-      head,
-      target,
-      destination,
-      exempt: true,
-      parent: undefined,
-      poolKey: undefined,
-      injected: [],
-      onResponse: undefined,
-    }
-    void this.openUnixSocket(this.request, path)
+    const common = { parent: undefined, poolKey: undefined, injected: [], onResponse: undefined }
+    const request = { head, target: requestTarget(head), destination, ...common }
+    void this.startRun(request, this.record.begin(destination, this.attribution)).startUnixSocket(path)
   }
 
-  private async openUnixSocket(request: Request, path: string): Promise<void> {
-    this.state = 'held'
-    this.newRecord(request.destination)
-    const attempt = this.attempt(request.destination)
-    const refusal = await this.serving.admission.judgeUnixSocket(path, request.head.method)
-    if (attempt.presence.left) return
-    if (refusal) {
-      attempt.record.blocked(refusal, this.serving.log.nowMs())
-      return this.answerRefusal(request.head, request.destination, refusal)
-    }
-    this.connected(request, attempt, await this.serving.admission.connectUnixSocket(attempt, path))
+  exchangeStarted(): void {
+    const { run } = this
+    if (!run?.wantsBody) return
+    const ahead = this.received.take()
+    if (ahead) this.sendBody(run, ahead)
+    if (this.run !== run || !run.wantsBody) return
+    // The end of the client's side came while the connection was being made.
+    if (this.clientEnded) this.end()
+    else this.socket.resume()
   }
 
-  accept(): Buffer | undefined {
-    const { ahead } = this
+  private sendBody(run: RequestRun, bytes: Buffer): void {
+    try {
+      const at = run.sendBody(bytes)
+      if (at < bytes.length) this.keepAhead(bytes.subarray(at))
+    } catch (error) {
+      run.abandon()
+      this.answerMalformed(error)
+    }
+  }
+
+  answered(keepAlive: boolean): void {
+    this.requestOver()
+    if (keepAlive) this.toNextRequest()
+    else this.linger()
+  }
+
+  refused({ head, destination }: ProxiedRequest, refusal: Refusal): void {
+    this.answerRefusal(head, destination, refusal)
+  }
+
+  failed({ head }: ProxiedRequest, problem: string): void {
+    const keepAlive = head.keepAlive && head.framing.kind === 'none'
+    this.socket.write(errorResponse(502, problem, keepAlive))
+    this.afterAnswer(head, keepAlive)
+  }
+
+  torn(): void {
     this.detach()
-    this.record = undefined
-    this.socket.write('HTTP/1.1 200 Connection established\r\n\r\n', 'latin1')
+    resetSocket(this.socket)
+  }
+
+  upgraded({ destination }: ProxiedRequest, upstream: UpstreamConnection, record: ConnectionRecord): void {
+    const { attribution } = this
+    const ahead = this.handOver()
+    this.serving.tunnels.relayUpgraded(this.socket, upstream, { destination, attribution, record }, ahead)
+  }
+
+  handOver(): Buffer | undefined {
+    const ahead = this.received.take()
+    this.record.release()
+    this.detach()
     return ahead
-  }
-
-  refuse(refusal: Refusal): void {
-    this.finalAnswer(connectRefusal(refusal))
-  }
-
-  fail(_code: string, message: string): void {
-    this.finalAnswer(errorResponse(502, message, false))
   }
 
   /** The connection goes on when the rest of the refused request is small enough to skip. */
@@ -462,18 +274,13 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     this.afterAnswer(head, keepAlive)
   }
 
-  private answerFailure(head: RequestHead, problem: string): void {
-    const keepAlive = head.keepAlive && head.framing.kind === 'none'
-    this.socket.write(errorResponse(502, problem, keepAlive))
-    this.afterAnswer(head, keepAlive)
-  }
-
   private answerMalformed(error: unknown): void {
+    if (error instanceof HeadTooLarge) return this.finalAnswer(errorResponse(431, error.message, false))
     if (!(error instanceof MalformedHttp)) throw error
     this.finalAnswer(errorResponse(400, error.message, false))
   }
 
-  private finalAnswer(answer: Buffer): void {
+  finalAnswer(answer: Buffer): void {
     this.socket.write(answer)
     this.requestOver()
     this.linger()
@@ -485,8 +292,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     if (head.framing.kind === 'none') return this.toNextRequest()
     this.state = 'discarding'
     this.discard = BodyReader.of(head.framing)
-    const { ahead } = this
-    this.ahead = undefined
+    const ahead = this.received.take()
     if (ahead) this.discardBody(ahead)
     else this.socket.resume()
   }
@@ -496,21 +302,20 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
     const at = this.discard.read(bytes, 0, () => {})
     if (!this.discard.done) return
     this.discard = undefined
-    this.ahead = at < bytes.length ? bytes.subarray(at) : undefined
+    if (at < bytes.length) this.received.push(bytes.subarray(at))
     this.toNextRequest()
   }
 
   private requestOver(): void {
-    this.request = undefined
-    this.exchange = undefined
-    this.presence = undefined
+    this.run = undefined
+    this.tunnel = undefined
   }
 
   private toNextRequest(): void {
     this.state = 'head'
     this.waitingSinceMs = this.serving.log.nowMs()
     this.socket.resume()
-    if (this.ahead || this.clientEnded) this.pump()
+    if (this.received.length > 0 || this.clientEnded) this.pump()
   }
 
   /**
@@ -519,7 +324,7 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
    */
   private linger(): void {
     this.state = 'lingering'
-    this.ahead = undefined
+    this.received.take()
     this.waitingSinceMs = this.serving.log.nowMs()
     if (this.clientEnded) return this.socket.destroySoon()
     this.socket.end()
@@ -528,39 +333,28 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
 
   private readonly onEnd = (): void => {
     this.clientEnded = true
-    switch (this.state) {
-      case 'head':
-      case 'discarding':
-      case 'lingering':
-        return this.linger()
-      case 'held':
-        // One that has closed and one that only ended its side look alike; nobody asks for the absent.
-        if (this.record?.state === 'asked') this.end()
-        return
-      case 'exchange':
-        if (this.exchange && !this.exchange.requestComplete) this.end()
-        return
-      default:
-    }
+    if (this.state === 'running') {
+      // One that has closed and one that only ended its side look alike; nobody asks for the absent.
+      if (this.run?.wantsBody || this.record.current?.state === 'asked') this.end()
+    } else if (this.state !== 'ended') this.linger()
   }
 
   private readonly onClose = (): void => this.end()
 
   end(refusal?: Refusal): void {
     if (this.state === 'ended') return
-    const { exchange, record, presence } = this
+    const { run, tunnel } = this
     this.detach()
-    presence?.leave()
-    exchange?.abort()
-    if (refusal) record?.blocked(refusal, this.serving.log.nowMs())
-    record?.closed(this.serving.log.nowMs())
-    if (exchange) resetSocket(this.socket)
+    tunnel?.presence.leave()
+    run?.abandon()
+    this.record.close(refusal)
+    if (run?.hasStarted) resetSocket(this.socket)
     else this.socket.destroy()
   }
 
   private detach(): void {
     this.state = 'ended'
-    this.ahead = undefined
+    this.received.take()
     this.requestOver()
     this.socket.off('data', this.onBytes)
     this.socket.off('end', this.onEnd)
@@ -570,40 +364,30 @@ export class ClientSession implements ExchangeOwner, LiveConnection, TunnelClien
 
   tick(nowMs: number): void {
     const waitedMs = nowMs - this.waitingSinceMs
-    if (this.state === 'lingering') {
-      if (waitedMs > LINGER_MS) this.end()
-    } else if (this.state === 'exchange' && this.record) {
-      const bytes = this.record.bytesIn + this.record.bytesOut
-      if (bytes !== this.bytesSeen) {
-        this.bytesSeen = bytes
-        this.waitingSinceMs = nowMs
-      } else if (waitedMs > EXCHANGE_IDLE_LIMIT_MS) this.end()
-    } else if (this.state === 'head') {
-      if (this.ahead && waitedMs > HEAD_LIMIT_MS)
-        this.finalAnswer(errorResponse(408, 'the request head did not arrive within 30 seconds', false))
-      else if (waitedMs > IDLE_LIMIT_MS) this.end()
+    switch (this.state) {
+      case 'lingering':
+        if (waitedMs > LINGER_MS) this.end()
+        return
+      case 'running':
+        if (this.run?.hasStarted) this.tickExchange(nowMs, waitedMs)
+        return
+      case 'head':
+        if (this.received.length > 0 && waitedMs > HEAD_LIMIT_MS)
+          this.finalAnswer(errorResponse(408, 'the request head did not arrive within 30 seconds', false))
+        else if (waitedMs > IDLE_LIMIT_MS) this.end()
+        return
+      default:
     }
   }
-}
 
-function plainDestination(
-  { method, isWebSocketUpgrade }: RequestHead,
-  { host, port, tls }: RequestTarget,
-): Destination {
-  return { host, port, protocol: tls ? 'https' : isWebSocketUpgrade ? 'websocket' : 'http', method }
-}
-
-function formFor({ parent }: Request): RequestForm {
-  return parent ? { parent: { proxyAuthorization: parent.authorization } } : {}
-}
-
-/** Sending it twice does what sending it once does, and there is no body that is already gone. */
-function isReplayable({ method, framing }: RequestHead): boolean {
-  return framing.kind === 'none' && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS')
-}
-
-function isSkippable({ framing, expectsContinue }: RequestHead): boolean {
-  return (
-    framing.kind === 'none' || (framing.kind === 'length' && framing.bytes <= MAX_DISCARD_BYTES && !expectsContinue)
-  )
+  private tickExchange(nowMs: number, waitedMs: number): void {
+    const { current } = this.record
+    const bytes = current ? current.bytesIn + current.bytesOut : 0
+    if (bytes === this.bytesSeen) {
+      if (waitedMs > EXCHANGE_IDLE_LIMIT_MS) this.end()
+      return
+    }
+    this.bytesSeen = bytes
+    this.waitingSinceMs = nowMs
+  }
 }

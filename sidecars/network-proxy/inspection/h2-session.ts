@@ -151,9 +151,7 @@ export class H2Session implements LiveConnection {
   private refuse(stream: ServerHttp2Stream, { method, fields }: H2Request, refusal: Refusal): void {
     const { scope, serving } = this.parts
     const destination = scope.destinationOf(method)
-    const { remoteAddress, remotePort } = this.parts.tls
-    const client = remoteAddress === undefined ? undefined : `${remoteAddress}:${remotePort}`
-    serving.log.block(destination, this.attribution, client, refusal).inspected = true
+    serving.log.block(destination, this.attribution, this.parts.tls, refusal).inspected = true
     const { type, body } = refusalBody(refusal, destination, refusalForm(fields, true))
     const headers = {
       'content-type': type,

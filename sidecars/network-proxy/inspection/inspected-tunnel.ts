@@ -135,8 +135,7 @@ export class InspectedTunnel implements LiveConnection {
     const { attempt, serving } = this.parts
     if (destination === attempt.destination) return attempt.record
     attempt.record.closed(serving.log.nowMs())
-    const { remoteAddress, remotePort } = this.parts.socket
-    const record = serving.log.open(destination, attempt.attribution, `${remoteAddress}:${remotePort}`)
+    const record = serving.log.open(destination, attempt.attribution, this.parts.socket)
     record.allowed({ ruleId: attempt.record.ruleId })
     return record
   }

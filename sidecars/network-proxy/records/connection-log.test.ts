@@ -19,7 +19,7 @@ describe('blocks', () => {
   it('equal ones within ten seconds are one record with a count', () => {
     let nowMs = 1000
     const l = log(undefined, () => nowMs)
-    for (let n = 0; n < 200; n++) l.block(to('a.test'), NOBODY, '127.0.0.1:1', refusal)
+    for (let n = 0; n < 200; n++) l.block(to('a.test'), NOBODY, { remoteAddress: '127.0.0.1', remotePort: 1 }, refusal)
     l.block(to('a.test', 80), NOBODY, undefined, refusal)
     l.block(to('a.test'), NOBODY, undefined, { ...refusal, reason: 'not_allowed' })
     l.block(to('a.test'), { leaseId: 'lea_1' as never }, undefined, refusal)
@@ -45,7 +45,12 @@ describe('blocks', () => {
   })
 
   it('P19 a block tells host, port, client, rule, source and code', () => {
-    const record = log().block(to('a.test'), { leaseId: 'lea_1' as never }, '127.0.0.1:5', refusal)
+    const record = log().block(
+      to('a.test'),
+      { leaseId: 'lea_1' as never },
+      { remoteAddress: '127.0.0.1', remotePort: 5 },
+      refusal,
+    )
     expect(record.facts()).toEqual({
       id: record.id,
       leaseId: 'lea_1',
@@ -137,7 +142,12 @@ describe('reporting', () => {
 })
 
 it('an audit event has the fields of the reference and nothing of the request itself', () => {
-  const record = log().block(to('a.test'), { leaseId: 'lea_1' as never }, '127.0.0.1:5', refusal)
+  const record = log().block(
+    to('a.test'),
+    { leaseId: 'lea_1' as never },
+    { remoteAddress: '127.0.0.1', remotePort: 5 },
+    refusal,
+  )
   expect(auditEvent(record.facts(), 'deny')).toEqual({
     'event.name': 'gatehouse.network.policy_decision',
     'event.timestamp': '1970-01-01T00:00:01.000Z',

@@ -9,7 +9,7 @@ import type { Attribution } from '../leases.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import { BlockRing } from './block-ring.ts'
-import { ConnectionRecord, type RecordListener } from './connection-record.ts'
+import { ConnectionRecord, type ClientEnd, type RecordListener } from './connection-record.ts'
 
 /** Takes one batch; resolves when the next may follow. A rejection ends the reporting. */
 export type ReportFacts = (facts: ConnectionFacts[]) => Promise<void> | void
@@ -48,8 +48,8 @@ export class ConnectionLog implements RecordListener {
     this.countTimer.unref()
   }
 
-  open(destination: Destination, attribution: Attribution, clientAddress: string | undefined): ConnectionRecord {
-    const record = this.create(destination, attribution, clientAddress)
+  open(destination: Destination, attribution: Attribution, client: ClientEnd | undefined): ConnectionRecord {
+    const record = this.create(destination, attribution, client)
     this.live.add(record)
     return record
   }
@@ -58,7 +58,7 @@ export class ConnectionLog implements RecordListener {
   block(
     destination: Destination,
     attribution: Attribution,
-    clientAddress: string | undefined,
+    client: ClientEnd | undefined,
     refusal: Refusal,
   ): ConnectionRecord {
     const known = this.blocks.repeat(destination, attribution, refusal)
@@ -66,18 +66,15 @@ export class ConnectionLog implements RecordListener {
       known.repeated()
       return known
     }
-    const record = this.create(destination, attribution, clientAddress)
+    const record = this.create(destination, attribution, client)
+    record.clientAddress()
     record.blocked(refusal, this.nowMs())
     return record
   }
 
-  private create(
-    destination: Destination,
-    attribution: Attribution,
-    clientAddress: string | undefined,
-  ): ConnectionRecord {
+  private create(destination: Destination, attribution: Attribution, client: ClientEnd | undefined): ConnectionRecord {
     const id = `con_${this.idPrefix}${(++this.sequence).toString(36)}` as ConnectionId
-    return new ConnectionRecord(id, destination, attribution, clientAddress, this.nowMs(), this)
+    return new ConnectionRecord(id, destination, attribution, client, this.nowMs(), this)
   }
 
   recordChanged(record: ConnectionRecord): void {

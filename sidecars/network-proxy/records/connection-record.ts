@@ -13,6 +13,12 @@ export interface RecordListener {
   recordEnded(record: ConnectionRecord): void
 }
 
+/** The client's end of a connection; a socket is one. */
+export interface ClientEnd {
+  readonly remoteAddress?: string | undefined
+  readonly remotePort?: number | undefined
+}
+
 export class ConnectionRecord {
   state: ConnectionFacts['state'] = 'allowed'
   refusal: Refusal | undefined
@@ -31,6 +37,7 @@ export class ConnectionRecord {
   count = 1
   inspected = false
   private exchanges: ExchangeLog | undefined
+  private knownClient: string | undefined
   /** Bytes at the time of the last report. */
   reportedBytes = 0
 
@@ -38,7 +45,7 @@ export class ConnectionRecord {
     readonly id: ConnectionId,
     readonly destination: Destination,
     readonly attribution: Attribution,
-    readonly clientAddress: string | undefined,
+    private client: ClientEnd | undefined,
     readonly openedAtMs: number,
     private readonly listener: RecordListener,
   ) {}
@@ -53,6 +60,16 @@ export class ConnectionRecord {
       this.attribution === attribution &&
       this.ruleId === ruleId
     )
+  }
+
+  /**
+   * Address and port of the client. Asking the kernel costs as much as a write, so it is done when facts
+   * are reported; a connection that is gone by then has none.
+   */
+  clientAddress(): string | undefined {
+    if (this.knownClient === undefined && this.client?.remoteAddress !== undefined)
+      this.knownClient = `${this.client.remoteAddress}:${this.client.remotePort}`
+    return this.knownClient
   }
 
   /** Held for the owner. */
@@ -108,6 +125,7 @@ export class ConnectionRecord {
   }
 
   private end(nowMs: number): void {
+    this.client = undefined
     this.closedAtMs = nowMs
     this.listener.recordChanged(this)
     this.listener.recordEnded(this)
@@ -135,7 +153,8 @@ export class ConnectionRecord {
     if (this.ruleId !== undefined) facts.ruleId = this.ruleId as RuleId
     if (this.requestId !== undefined) facts.requestId = this.requestId as RequestId
     if (this.address !== undefined) facts.address = this.address
-    if (this.clientAddress !== undefined) facts.clientAddress = this.clientAddress
+    const clientAddress = this.clientAddress()
+    if (clientAddress !== undefined) facts.clientAddress = clientAddress
     if (this.closedAtMs !== undefined) facts.closedAtMs = this.closedAtMs
     const detail = this.detail()
     if (detail !== undefined) facts.detail = detail

@@ -148,12 +148,11 @@ export class SocksSession implements TunnelClient, LiveConnection {
     const { admission, log, tunnels } = this.serving
     const { attribution, presence } = this
     const ruling = admission.judge(destination, attribution)
-    const clientAddress = `${this.socket.remoteAddress}:${this.socket.remotePort}`
     if (ruling.verdict === 'deny') {
-      log.block(destination, attribution, clientAddress, ruling.refusal)
+      log.block(destination, attribution, this.socket, ruling.refusal)
       return this.refuse(ruling.refusal)
     }
-    this.record = log.open(destination, attribution, clientAddress)
+    this.record = log.open(destination, attribution, this.socket)
     const attempt: Attempt = { destination, attribution, record: this.record, presence }
     void tunnels.open(this, attempt, ruling)
   }
@@ -164,8 +163,9 @@ export class SocksSession implements TunnelClient, LiveConnection {
     udp.associate(socket, attribution, { port: declaredPort })
   }
 
-  accept(bound: { address: string; port: number } | undefined): Buffer | undefined {
+  accept(outgoing: Socket | undefined): Buffer | undefined {
     const { received } = this
+    const bound = { address: outgoing?.localAddress ?? '0.0.0.0', port: outgoing?.localPort ?? 0 }
     this.record = undefined
     this.detach()
     this.socket.write(writeReply(REPLY.ok, bound))

@@ -122,10 +122,10 @@ export class UdpAssociation implements LiveConnection {
   private openFlow(key: string, destination: Destination, payload: Buffer, nowMs: number): void {
     const { admission, log } = this.serving
     const ruling = admission.judge(destination, this.attribution)
-    const clientAddress = this.client && `${this.client.address}:${this.client.port}`
-    if (ruling.verdict === 'deny') return void log.block(destination, this.attribution, clientAddress, ruling.refusal)
+    const client = this.client && { remoteAddress: this.client.address, remotePort: this.client.port }
+    if (ruling.verdict === 'deny') return void log.block(destination, this.attribution, client, ruling.refusal)
     if (this.flows.size >= MAX_DESTINATIONS) return
-    const record = log.open(destination, this.attribution, clientAddress)
+    const record = log.open(destination, this.attribution, client)
     // While the owner is asked nothing is kept: a datagram that waits for a person is worthless.
     const waiting = ruling.verdict === 'ask' ? [] : [payload]
     const flow: Flow = {

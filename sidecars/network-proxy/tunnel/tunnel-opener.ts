@@ -14,10 +14,10 @@ import { Tunnel } from './tunnel.ts'
 export interface TunnelClient {
   readonly socket: Socket
   /**
-   * Says yes on the wire and lets go of the socket. `bound` is our end towards the destination, where
-   * the protocol tells it. Returns the bytes that the client sent already.
+   * Says yes on the wire and lets go of the socket. `outgoing` is the connection to the destination, for
+   * protocols that tell its address. Returns the bytes that the client sent already.
    */
-  accept(bound: { address: string; port: number } | undefined): Buffer | undefined
+  accept(outgoing: Socket | undefined): Buffer | undefined
   refuse(refusal: Refusal): void
   /** The destination cannot be had; `code` is the operating system's. */
   fail(code: string, message: string): void
@@ -85,10 +85,7 @@ export class TunnelOpener {
   }
 
   private relay(client: TunnelClient, attempt: Attempt, opened: Opened): void {
-    const { upstream } = opened
-    const { localAddress, localPort } = upstream.socket
-    const bound = { address: localAddress ?? '0.0.0.0', port: localPort ?? 0 }
-    this.relayOpened(client.socket, attempt, opened, client.accept(bound))
+    this.relayOpened(client.socket, attempt, opened, client.accept(opened.upstream.socket))
   }
 
   /** Relays unread between a client that was told yes and the connection that was opened for it. */
