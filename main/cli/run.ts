@@ -46,7 +46,8 @@ ${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
           argv: command,
           cwd: process.cwd(),
           env: ownEnvironment(),
-          tty: isTty ? { columns: process.stdout.columns, rows: process.stdout.rows } : null,
+          // A terminal that does not know its size (script, some CI) says 0.
+          tty: isTty ? { columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 } : null,
         })
         .catch((error: unknown) => {
           if (isInterrupted()) throw new CommandError('interrupted before it was started', EXIT_INTERRUPTED)
