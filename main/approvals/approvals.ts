@@ -195,6 +195,16 @@ export class Approvals {
     return this.options.rules.judge(judgedOf(request))
   }
 
+  /** Undefined when it cannot be judged: it then goes on waiting for the owner. */
+  private judgeAgain(request: ApprovalRequest): Judgement | undefined {
+    try {
+      return this.judge(request)
+    } catch {
+      // A fault of the rule engine; a new question of this kind fails with it, and is never a yes.
+      return undefined
+    }
+  }
+
   private decideAtOnce({ gate, subjectHash, origin }: ApprovalRequest, judgement: Judgement): Decision | undefined {
     return decideByGate(judgement, {
       gate,
@@ -328,8 +338,8 @@ export class Approvals {
   /** Rules changed: whatever waits and is now decided by one is answered. */
   private judgePendingAgain(): void {
     for (const entry of this.book.allPending()) {
-      if (entry.request.id === this.deciding) continue
-      const judgement = this.judge(entry.request)
+      const judgement = entry.request.id === this.deciding ? undefined : this.judgeAgain(entry.request)
+      if (!judgement) continue
       const decision = this.decideAtOnce(entry.request, judgement)
       // A journal that cannot record denies a new question; one that waits may as well wait for the disk.
       if (decision?.actor.kind === 'rule') this.settle(entry, { state: 'decided', decision }, judgement)

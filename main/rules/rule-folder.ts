@@ -79,7 +79,9 @@ export class RuleFolder {
 
   /** Reads all files again; resolves when they are in force. Runs one after the other. */
   reload(): Promise<void> {
-    this.reading = this.reading.then(() => this.readAll())
+    const read = () => this.readAll()
+    // One reading that failed must not end all later ones.
+    this.reading = this.reading.then(read, read)
     return this.reading
   }
 
