@@ -10,6 +10,9 @@ export default defineConfig({
           exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
           environment: 'node',
           pool: 'threads',
+          // No test measures time; a busy machine may take its own.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
         },
       },
       {
@@ -18,6 +21,7 @@ export default defineConfig({
           include: ['renderer/**/*.test.{ts,tsx}'],
           environment: 'happy-dom',
           pool: 'threads',
+          testTimeout: 30_000,
         },
       },
       {
@@ -27,8 +31,8 @@ export default defineConfig({
           include: ['{main,sidecars}/**/*.integration.test.ts'],
           environment: 'node',
           pool: 'forks',
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
     ],

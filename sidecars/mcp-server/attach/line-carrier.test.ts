@@ -12,10 +12,12 @@ beforeEach(async () => {
   input = new PassThrough()
   output = new PassThrough()
   received = []
-  events = []
+  // A carrier of an earlier test may end later; that is told to its own list.
+  const own: string[] = []
+  events = own
   carrier = new LineCarrier(input, output, {
-    onEnded: () => events.push('ended'),
-    onProblem: (problem) => events.push(problem),
+    onEnded: () => own.push('ended'),
+    onProblem: (problem) => own.push(problem),
   })
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has callbacks, no events
   carrier.onmessage = (message) => void received.push(message)
