@@ -10,6 +10,7 @@ export default defineConfig({
           exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
           environment: 'node',
           pool: 'threads',
+          expect: { poll: { timeout: 20_000 } },
           // No test measures time; a busy machine may take its own.
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -21,6 +22,7 @@ export default defineConfig({
           include: ['renderer/**/*.test.{ts,tsx}'],
           environment: 'happy-dom',
           pool: 'threads',
+          expect: { poll: { timeout: 20_000 } },
           testTimeout: 30_000,
         },
       },
@@ -31,6 +33,7 @@ export default defineConfig({
           include: ['{main,sidecars}/**/*.integration.test.ts'],
           environment: 'node',
           pool: 'forks',
+          expect: { poll: { timeout: 60_000 } },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
