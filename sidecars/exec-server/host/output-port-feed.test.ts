@@ -76,7 +76,7 @@ describe('the feed of a view', () => {
     process.onExit({ code: null, signal: 'SIGTERM' })
     print(process, 4)
     process.onOutputEnd()
-    await vi.waitFor(() => expect(received.at(-1)?.type).toBe('closed'))
+    await vi.waitFor(() => expect(received.at(-1)?.type).toBe('closed'), 20_000)
     const seqs = received.map((message) => ('seq' in message ? message.seq : 0))
     expect(seqs).toEqual(seqs.map((_, i) => i + 1))
     expect(received.slice(-4)).toMatchObject([
@@ -92,12 +92,12 @@ describe('the feed of a view', () => {
     for (let i = 0; i < 120; i++) print(process, 60_000)
     const { near, received, bytes, say, close } = ports()
     new OutputPortFeed(process, near, 0).start()
-    await vi.waitFor(() => expect(bytes()).toBeGreaterThan(OUTPUT_WINDOW_BYTES - 120_000))
+    await vi.waitFor(() => expect(bytes()).toBeGreaterThan(OUTPUT_WINDOW_BYTES - 120_000), 20_000)
     await quiet()
     expect(bytes()).toBeLessThanOrEqual(OUTPUT_WINDOW_BYTES + 60_000)
     const before = bytes()
     say({ type: 'ack', bytes: 600_000 })
-    await vi.waitFor(() => expect(bytes()).toBeGreaterThan(before))
+    await vi.waitFor(() => expect(bytes()).toBeGreaterThan(before), 20_000)
     await quiet()
     expect(bytes()).toBeLessThanOrEqual(before + 600_000 + 60_000)
     for (const message of received)
@@ -109,12 +109,12 @@ describe('the feed of a view', () => {
     const process = runningProcess(1024 * 1024)
     for (let i = 0; i < 100; i++) {
       print(process, 50_000)
-      if (i % 10 === 0) await vi.waitFor(() => expect(process.log.isSettled).toBe(true))
+      if (i % 10 === 0) await vi.waitFor(() => expect(process.log.isSettled).toBe(true), 20_000)
     }
-    await vi.waitFor(() => expect(process.log.isSettled).toBe(true))
+    await vi.waitFor(() => expect(process.log.isSettled).toBe(true), 20_000)
     const { near, received, close } = ports()
     new OutputPortFeed(process, near, 5).start()
-    await vi.waitFor(() => expect(received.length).toBeGreaterThan(1))
+    await vi.waitFor(() => expect(received.length).toBeGreaterThan(1), 20_000)
     const [gap, first] = received
     expect(gap).toMatchObject({ type: 'gap', fromSeq: 6 })
     expect(first).toMatchObject({ type: 'output', seq: gap?.type === 'gap' ? gap.toSeq + 1 : 0 })
@@ -126,7 +126,7 @@ describe('the feed of a view', () => {
     const { near, received, say } = ports()
     new OutputPortFeed(process, near, 0).start()
     print(process, 1)
-    await vi.waitFor(() => expect(received).toHaveLength(1))
+    await vi.waitFor(() => expect(received).toHaveLength(1), 20_000)
     say({ type: 'detach' })
     await quiet()
     print(process, 1)
@@ -145,7 +145,7 @@ describe('the feed of a view', () => {
     ] as const) {
       const { near, received, close } = ports()
       serveOutputPort(table, message, near)
-      await vi.waitFor(() => expect(received).toHaveLength(1))
+      await vi.waitFor(() => expect(received).toHaveLength(1), 20_000)
       expect(received[0]).toMatchObject({ type: 'failed', message: expect.stringContaining(words) })
       close()
     }

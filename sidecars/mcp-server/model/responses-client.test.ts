@@ -65,7 +65,7 @@ describe('a response stream', () => {
     }
     answers = [ok, ok]
     const types = (await stream()).map((e) => e.type)
-    await vi.waitFor(() => expect(client.idleConnections).toBe(1))
+    await vi.waitFor(() => expect(client.idleConnections).toBe(1), 20_000)
     await stream()
     expect([types, sockets.size, bodies]).toEqual([
       ['response.created', 'response.output_text.delta', 'response.completed'],
