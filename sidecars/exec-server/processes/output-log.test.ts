@@ -37,7 +37,7 @@ function append(log: OutputLog, size: number): OutputChunk {
   bytes.copy(block.bytes)
   return log.append('stdout', block.bytes.subarray(0, size), block)
 }
-const settled = (log: OutputLog) => vi.waitFor(() => expect(log.isSettled).toBe(true), { interval: 2 })
+const settled = (log: OutputLog) => vi.waitFor(() => expect(log.isSettled).toBe(true), { interval: 2, timeout: 20_000 })
 
 async function readAll(log: OutputLog, maxBytes: number, afterSeq = 0) {
   const chunks: { seq: number; startByte: number; length: number }[] = []
