@@ -87,7 +87,7 @@ describe('the output of a process', () => {
               all.push({ seq, startByte, length: bytes.length })
             }
           else if (s.do === 'event') log.takeSeq()
-          else if (s.do === 'spill') log.spillAll()
+          else if (s.do === 'spill') void log.rest()
           else if (s.do === 'turn') await new Promise((resolve) => setImmediate(resolve))
           else {
             const page = await log.read(cursor, s.maxBytes, 1_000)
@@ -109,6 +109,21 @@ describe('the output of a process', () => {
       { numRuns: 40 },
     )
   }, 60_000)
+
+  it('at rest holds neither memory nor files, and can be read all the same', async () => {
+    const { log } = logWith(64 * 1024 * 1024)
+    for (let i = 0; i < 50; i++) append(log, 65_536)
+    const files = () => readdirSync('/proc/self/fd').length
+    await log.rest()
+    expect(log.memoryBytes).toBe(0)
+    const before = files()
+    expect((await readAll(log, 300_000)).chunks).toHaveLength(50)
+    append(log, 1_000)
+    expect((await readAll(log, 300_000)).chunks).toHaveLength(51)
+    expect(files()).toBe(before)
+    await log.dispose()
+    expect(readdirSync(folder)).toEqual([])
+  })
 
   it('keeps about a megabyte in memory and the rest on disk', async () => {
     const { log } = logWith(64 * 1024 * 1024)

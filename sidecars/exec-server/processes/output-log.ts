@@ -55,7 +55,7 @@ export class OutputLog {
   private windowBytes = 0
   private next = 1
   private written = 0
-  private isSpilling = false
+  private spilling: Promise<void> | undefined
   private isPressed = false
 
   constructor(
@@ -84,7 +84,7 @@ export class OutputLog {
 
   /** True while nothing is on its way to the disk. */
   get isSettled(): boolean {
-    return !this.isSpilling
+    return this.spilling === undefined
   }
 
   append(stream: OutputStream, bytes: Buffer, block: OutputBlock | undefined): OutputChunk {
@@ -93,7 +93,7 @@ export class OutputLog {
     this.windowBytes += bytes.length
     this.written += bytes.length
     if (this.windowBytes > WINDOW_BYTES + SPILL_BYTES || this.window.length - this.head > 2 * WINDOW_CHUNKS)
-      this.spill()
+      void this.spill(WINDOW_BYTES)
     return chunk
   }
 
@@ -130,9 +130,13 @@ export class OutputLog {
     return Math.max(afterSeq, this.spool?.cursorForNewest(maxBytes - bytes, maxChunks - chunks) ?? afterSeq)
   }
 
-  /** Moves everything to the spool, for a process that has ended and that nobody is looking at. */
-  spillAll(): void {
-    if (this.spool) this.spill(0)
+  /**
+   * Moves everything to disk and lets go of the files: for a process that has ended and is seldom looked
+   * at. Can be read as before. Without a spool nothing happens.
+   */
+  async rest(): Promise<void> {
+    while (this.spool && this.windowBytes > 0) await (this.spilling ?? this.spill(0))
+    await this.spool?.rest()
   }
 
   /** Removes the spool's files and forgets everything. */
@@ -194,30 +198,42 @@ export class OutputLog {
     return low
   }
 
-  /** Moves the oldest chunks out of memory until no more than `keepBytes` remain there. */
-  private spill(keepBytes = WINDOW_BYTES): void {
-    if (this.isSpilling) return this.checkPressure()
+  /** Moves the oldest chunks out of memory until about `keepBytes` remain there. */
+  private spill(keepBytes: number): Promise<void> | undefined {
+    if (this.spilling) this.checkPressure()
+    else if (this.spool) this.spilling = this.spillTo(this.spool, keepBytes)
+    else {
+      const { batch, bytes } = this.oldest(keepBytes)
+      if (batch.length > 0) this.forget(batch, bytes, 'lost')
+    }
+    return this.spilling
+  }
+
+  private async spillTo(spool: OutputSpool, keepBytes: number): Promise<void> {
+    do {
+      const { batch, bytes } = this.oldest(keepBytes)
+      if (batch.length === 0) break
+      await spool.append(batch).catch((error: Error) => this.loseSpool(error))
+      // Disposed meanwhile: there is nothing left to move.
+      if (this.window.length === 0) break
+      this.forget(batch, bytes, this.spool ? 'on disk' : 'lost')
+      this.checkPressure()
+    } while (this.spool && this.windowBytes > keepBytes + (keepBytes === 0 ? 0 : SPILL_BYTES))
+    this.spilling = undefined
+    this.checkPressure()
+  }
+
+  /** The oldest chunks, as many as one write takes, that are too much beside `keepBytes`. */
+  private oldest(keepBytes: number): { batch: WindowChunk[]; bytes: number } {
     const batch: WindowChunk[] = []
     let bytes = 0
     for (let i = this.head; i < this.window.length && bytes < SPILL_MAX_BYTES; i++) {
-      if (this.windowBytes - bytes <= keepBytes && this.window.length - i <= WINDOW_CHUNKS && keepBytes > 0) break
+      if (keepBytes > 0 && this.windowBytes - bytes <= keepBytes && this.window.length - i <= WINDOW_CHUNKS) break
       const chunk = this.window[i] as WindowChunk
       batch.push(chunk)
       bytes += chunk.bytes.length
     }
-    if (batch.length === 0) return
-    if (!this.spool) return this.forget(batch, bytes, 'lost')
-    this.isSpilling = true
-    void this.spool
-      .append(batch)
-      .catch((error: Error) => this.loseSpool(error))
-      .then(() => {
-        this.isSpilling = false
-        if (this.window.length === 0) return
-        this.forget(batch, bytes, this.spool ? 'on disk' : 'lost')
-        this.checkPressure()
-        if (this.windowBytes > keepBytes + (keepBytes === 0 ? 0 : SPILL_BYTES)) this.spill(keepBytes)
-      })
+    return { batch, bytes }
   }
 
   private forget(batch: readonly WindowChunk[], bytes: number, whither: 'on disk' | 'lost'): void {
@@ -243,7 +259,7 @@ export class OutputLog {
   }
 
   private checkPressure(): void {
-    const isPressed = this.isSpilling && this.windowBytes > PRESSURE_BYTES
+    const isPressed = this.spilling !== undefined && this.windowBytes > PRESSURE_BYTES
     if (isPressed === this.isPressed) return
     this.isPressed = isPressed
     this.events.onPressure(isPressed)

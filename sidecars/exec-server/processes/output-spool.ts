@@ -26,7 +26,8 @@ interface Batch {
 }
 interface Segment {
   path: string
-  file: FileHandle
+  /** Undefined while it rests. */
+  file: FileHandle | undefined
   sizeBytes: number
   /** Counts how often it was started anew: a read that crosses such a moment has read something else. */
   lives: number
@@ -42,6 +43,7 @@ export class OutputSpool {
   private readonly segments: Segment[] = []
   private readonly batches: Batch[] = []
   private segmentsMade = 0
+  private isResting = false
   private isDisposed = false
 
   constructor(
@@ -71,7 +73,7 @@ export class OutputSpool {
     const sizeBytes = parts.reduce((sum, part) => sum + part.length, 0)
     const segment = await this.segmentFor(sizeBytes)
     const offset = segment.sizeBytes
-    await writeAll(segment.file, parts, sizeBytes, offset)
+    await this.withFile(segment, (file) => writeAll(file, parts, sizeBytes, offset))
     segment.sizeBytes += sizeBytes
     this.batches.push({
       segment,
@@ -94,7 +96,7 @@ export class OutputSpool {
     const { segment } = batch
     const { lives } = segment
     const record = Buffer.allocUnsafe(batch.sizeBytes)
-    await readAll(segment.file, record, batch.offset)
+    await this.withFile(segment, (file) => readAll(file, record, batch.offset))
     if (segment.lives !== lives) return undefined
     return decodeChunks(record, batch).filter((chunk) => chunk.seq > afterSeq)
   }
@@ -110,6 +112,12 @@ export class OutputSpool {
       if (bytes > maxBytes || chunks > maxChunks) return batch.lastSeq
     }
     return 0
+  }
+
+  /** Keeps no file open but while it is used. */
+  async rest(): Promise<void> {
+    this.isResting = true
+    await Promise.all(this.segments.map((segment) => letGo(segment)))
   }
 
   /** Removes the files. Reads under way may still end. */
@@ -140,10 +148,21 @@ export class OutputSpool {
     return segment
   }
 
+  private async withFile<T>(segment: Segment, use: (file: FileHandle) => Promise<T>): Promise<T> {
+    if (segment.file) return use(segment.file)
+    const file = await open(segment.path, 'r+')
+    try {
+      return await use(file)
+    } finally {
+      await file.close()
+    }
+  }
+
   private async addSegment(): Promise<Segment> {
     const path = `${this.pathPrefix}.${this.segmentsMade++}`
     // Exclusive and private: somebody else's file of that name is never written into.
-    const segment = { path, file: await open(path, 'wx+', 0o600), sizeBytes: 0, lives: 0 }
+    const segment: Segment = { path, file: await open(path, 'wx+', 0o600), sizeBytes: 0, lives: 0 }
+    if (this.isResting) await letGo(segment)
     if (!this.isDisposed) return segment
     await remove(segment)
     throw new Error('the spool was closed')
@@ -160,10 +179,17 @@ export class OutputSpool {
   }
 }
 
-async function remove({ path, file }: Segment): Promise<void> {
+async function letGo(segment: Segment): Promise<void> {
+  const { file } = segment
+  segment.file = undefined
+  // Waits for reads and writes under way.
+  await file?.close().catch(() => {})
+}
+
+async function remove(segment: Segment): Promise<void> {
   // The file may be gone already (a cleaned temporary folder); the space is free either way.
-  await unlink(path).catch(() => {})
-  await file.close().catch(() => {})
+  await unlink(segment.path).catch(() => {})
+  await letGo(segment)
 }
 
 function encodeChunks(chunks: readonly OutputChunk[]): Buffer[] {

@@ -7,6 +7,9 @@ import { OutputSpool } from './output-spool.ts'
 /** How long an ended process stays readable for its client and its id taken, counted from `closed`. */
 export const CLOSED_RETENTION_MS = 80_000
 
+/** Output of closed processes in memory, all together. */
+const MAX_WARM_BYTES = 32 * 1024 * 1024
+
 export interface ProcessTableEvents {
   /** Something about it is different; called often while it prints. */
   onChanged(process: ManagedProcess): void
@@ -33,6 +36,9 @@ export class ProcessTable implements ProcessObserver {
   private readonly processes = new Map<ProcessId, ManagedProcess>()
   /** Out of their client's reach, oldest first. */
   private readonly ended = new Set<ManagedProcess>()
+  /** Closed, with the bytes of their output in memory, oldest first. */
+  private readonly warm = new Map<ManagedProcess, number>()
+  private warmBytes = 0
   private readonly sessions = new WeakMap<ManagedProcess, Session>()
   private made = 0
 
@@ -81,14 +87,31 @@ export class ProcessTable implements ProcessObserver {
   onClosed(process: ManagedProcess): void {
     this.events.onExited(process)
     this.events.onChanged(process)
+    this.keepWarm(process)
     const timer = setTimeout(() => this.release(process), this.retention.closedRetentionMs ?? CLOSED_RETENTION_MS)
     timer.unref()
+  }
+
+  /** Many closed processes together may not fill the memory: the oldest go to disk before their time. */
+  private keepWarm(process: ManagedProcess): void {
+    const { memoryBytes } = process.log
+    this.warm.set(process, memoryBytes)
+    this.warmBytes += memoryBytes
+    for (const oldest of this.warm.keys()) {
+      if (this.warmBytes <= MAX_WARM_BYTES) break
+      this.cool(oldest)
+    }
+  }
+  private cool(process: ManagedProcess): void {
+    this.warmBytes -= this.warm.get(process) ?? 0
+    this.warm.delete(process)
+    void process.log.rest()
   }
 
   /** The client's id is free again; the supervisor may still look at it. */
   private release(process: ManagedProcess): void {
     this.sessions.get(process)?.remove(process)
-    process.log.spillAll()
+    this.cool(process)
     this.ended.add(process)
     for (const oldest of this.ended) {
       if (this.ended.size <= this.retention.keepEnded) break
