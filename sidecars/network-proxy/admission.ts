@@ -27,6 +27,8 @@ export interface Attempt {
 }
 
 export type Admitted = { allowed: true; exempt: boolean } | { allowed: false; refusal: Refusal }
+/** Judged addresses of a destination. */
+export type Located = { addresses: string[] } | { refusal: Refusal }
 export type Connected =
   | ({ kind: 'connected' } & Opened)
   | { kind: 'refused'; refusal: Refusal }
@@ -104,12 +106,16 @@ export class Admission {
    * Makes a ruling final, asking the owner if it says so; the connection is held meanwhile. After a yes
    * the rules are read again: a deny that came meanwhile, and the guards, are stronger than the approval.
    */
-  async admit({ destination, attribution, record, presence }: Attempt, ruling: Ruling): Promise<Admitted> {
+  admit(attempt: Attempt, ruling: Ruling): Admitted | Promise<Admitted> {
     if (ruling.verdict === 'deny') return { allowed: false, refusal: ruling.refusal }
     if (ruling.verdict === 'allow') {
-      record.allowed(ruling)
+      attempt.record.allowed(ruling)
       return { allowed: true, exempt: ruling.exempt }
     }
+    return this.askOwner(attempt)
+  }
+
+  private async askOwner({ destination, attribution, record, presence }: Attempt): Promise<Admitted> {
     const { decider, policy } = this.options
     if (!decider) return { allowed: false, refusal: { reason: 'not_allowed', source: 'baseline_policy' } }
     record.asked()
@@ -179,7 +185,7 @@ export class Admission {
     }
   }
 
-  private async open(
+  private open(
     destination: Destination,
     { exempt, tls = false, plainParent }: ConnectOptions,
     presence: ClientPresence,
@@ -188,22 +194,27 @@ export class Admission {
     const { host, port, protocol } = destination
     const parent = protocol === 'http' ? undefined : this.options.parents?.()?.routeFor(host, port, true)
     if (parent) return this.routes.throughParent(parent, destination, { tunnel: true, tls }, presence)
-    const located = await this.locate(destination, exempt)
-    if ('refusal' in located) return located
-    return this.routes.direct(located.addresses, destination, tls, presence)
+    const dialAt = async (located: Located): Promise<Opened | { refusal: Refusal }> =>
+      'refusal' in located ? located : this.routes.direct(located.addresses, destination, tls, presence)
+    const located = this.locate(destination, exempt)
+    return located instanceof Promise ? located.then(dialAt) : dialAt(located)
   }
 
-  /** The addresses that may be dialled for an admitted destination, at least one. */
-  async locate({ host, port }: Destination, exempt: boolean): Promise<{ addresses: string[] } | { refusal: Refusal }> {
-    const resolved = await this.resolve(host, exempt)
-    if ('refusal' in resolved || !resolved.addresses.some((address) => this.options.isOwnListener(address, port)))
-      return resolved
+  /** The addresses that may be dialled for an admitted destination, at least one. At once when no name is asked for. */
+  locate(destination: Destination, exempt: boolean): Located | Promise<Located> {
+    const known = addressesWithoutLookup(destination.host)
+    if (known) return this.unlessOwn(destination.port, known)
+    return this.resolve(destination.host, exempt).then((resolved) =>
+      'refusal' in resolved ? resolved : this.unlessOwn(destination.port, resolved.addresses),
+    )
+  }
+
+  private unlessOwn(port: number, addresses: string[]): Located {
+    if (!addresses.some((address) => this.options.isOwnListener(address, port))) return { addresses }
     return { refusal: { reason: 'proxy_loop', source: 'proxy_state' } }
   }
 
-  private async resolve(host: string, exempt: boolean): Promise<{ addresses: string[] } | { refusal: Refusal }> {
-    const known = addressesWithoutLookup(host)
-    if (known) return { addresses: known }
+  private async resolve(host: string, exempt: boolean): Promise<Located> {
     try {
       const addresses = await resolveWithin(this.options.resolver, host, this.lookupTimeoutMs)
       const refusal = exempt ? undefined : this.options.policy.judgeAddresses(addresses)

@@ -14,17 +14,12 @@ export interface ListenAt {
   port: number
 }
 
-/** Receives each connection with its first bytes; the socket has an error listener. */
-export type AcceptConnection = (socket: Socket, first: Buffer) => void
+/** Receives each connection; the socket has an error listener. */
+export type AcceptConnection = (socket: Socket) => void
 
 // A burst of clients at once is normal for package managers; the kernel caps this anyway.
 const BACKLOG = 4096
-/** A client that connects and says nothing. */
-const FIRST_BYTE_LIMIT_MS = 60_000
-
 export class Listener {
-  private readonly waiting = new Set<Socket>()
-
   private constructor(
     private readonly server: Server,
     /** The address it is bound to. */
@@ -53,27 +48,11 @@ export class Listener {
   private readonly onConnection = (socket: Socket): void => {
     // Before anything else: a client that resets must never be an uncaught error.
     socket.on('error', ignoreError)
-    this.waiting.add(socket)
-    socket.setTimeout(FIRST_BYTE_LIMIT_MS, () => socket.destroy())
-    socket.once('close', this.onEarlyClose)
-    socket.once('end', onEarlyEnd)
-    socket.once('data', (first: Buffer) => {
-      this.waiting.delete(socket)
-      socket.setTimeout(0)
-      socket.removeAllListeners('timeout')
-      socket.off('close', this.onEarlyClose)
-      socket.off('end', onEarlyEnd)
-      this.accept(socket, first)
-    })
-  }
-
-  private readonly onEarlyClose = (): void => {
-    for (const socket of this.waiting) if (socket.destroyed) this.waiting.delete(socket)
+    this.accept(socket)
   }
 
   /** Stops accepting; connections already handed over live on. */
   close(): Promise<void> {
-    for (const socket of this.waiting) socket.destroy()
     return new Promise((resolve) => {
       this.server.close(() => resolve())
       // Accepted connections keep a server "open" for close(); they are not its business any more.
@@ -104,10 +83,6 @@ export async function listenNear(
     }
   }
   throw new Error('unreachable: port 0 either listens or throws')
-}
-
-function onEarlyEnd(this: Socket): void {
-  this.destroy()
 }
 
 function ignoreError(): void {

@@ -114,7 +114,6 @@ export class NetworkProxy {
     this.ingress = new Ingress({
       http,
       socks: () => (this.settings.socks ? this.socks : undefined),
-      leases,
     })
     this.parents = this.readParents()
   }
@@ -170,9 +169,9 @@ export class NetworkProxy {
   }
 
   private acceptFor(attribution: Attribution | undefined): Parameters<typeof Listener.open>[1] {
-    return (socket, first) => {
+    return (socket) => {
       if (this.closed) socket.destroy()
-      else this.ingress.accept(socket, first, attribution)
+      else this.ingress.accept(socket, attribution)
     }
   }
 

@@ -12,7 +12,8 @@ export type ClientHello =
 /** A ClientHello with post-quantum key shares is about 2 KiB; nothing legitimate comes near this. */
 export const MAX_CLIENT_HELLO_BYTES = 16 * 1024
 
-const HANDSHAKE_RECORD = 22
+/** The first byte of a client that speaks TLS. */
+export const TLS_HANDSHAKE = 22
 const CLIENT_HELLO = 1
 const SERVER_NAME = 0
 const HOST_NAME = 0
@@ -20,7 +21,7 @@ const HOST_NAME = 0
 /** `bytes` from the very start of the stream; it may span several TLS records. */
 export function readClientHello(bytes: Buffer): ClientHello {
   if (bytes.length === 0) return { kind: 'incomplete' }
-  if (bytes[0] !== HANDSHAKE_RECORD || (bytes.length > 1 && bytes[1] !== 3)) return { kind: 'not-tls' }
+  if (bytes[0] !== TLS_HANDSHAKE || (bytes.length > 1 && bytes[1] !== 3)) return { kind: 'not-tls' }
   const handshake = joinRecords(bytes)
   if (handshake === undefined) return { kind: 'malformed' }
   if (handshake.length < 4) return tooLong(bytes)
@@ -44,8 +45,7 @@ function tooLong(bytes: Buffer): ClientHello {
 function joinRecords(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   for (let at = 0; at + 5 <= bytes.length;) {
-    if (bytes[at] !== HANDSHAKE_RECORD || bytes[at + 1] !== 3)
-      return parts.length > 0 ? Buffer.concat(parts) : undefined
+    if (bytes[at] !== TLS_HANDSHAKE || bytes[at + 1] !== 3) return parts.length > 0 ? Buffer.concat(parts) : undefined
     const length = bytes.readUInt16BE(at + 3)
     if (length === 0) return undefined
     parts.push(bytes.subarray(at + 5, Math.min(bytes.length, at + 5 + length)))

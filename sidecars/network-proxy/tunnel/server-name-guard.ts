@@ -21,11 +21,6 @@ export class ServerNameGuard {
     private readonly isAllowed: (host: string) => boolean,
   ) {}
 
-  /** True while bytes are held back. */
-  get holding(): boolean {
-    return this.held.length > 0
-  }
-
   push(bytes: Buffer): PeekResult {
     this.held.push(bytes)
     const all = this.held.length === 1 ? bytes : Buffer.concat(this.held)

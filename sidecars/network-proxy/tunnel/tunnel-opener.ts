@@ -3,12 +3,13 @@ import type { Socket } from 'node:net'
 import type { Admission, Attempt } from '../admission.ts'
 import type { Opened } from '../dial/route.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
+import type { Attribution } from '../leases.ts'
 import type { LiveConnections } from '../live-connections.ts'
 import type { Ruling } from '../policy/policy.ts'
 import type { Refusal } from '../policy/refusal.ts'
+import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
-import { ServerNameGuard } from './server-name-guard.ts'
-import { Tunnel } from './tunnel.ts'
+import { Tunnel, type ServerNames } from './tunnel.ts'
 
 /** The client's end while its tunnel is not open yet. Exactly one of these is called, once. */
 export interface TunnelClient {
@@ -40,7 +41,7 @@ export interface TunnelInspector {
 /** Open tunnels; the next one is refused. A build opens a few hundred, a leak opens thousands. */
 const MAX_TUNNELS = 8192
 
-export class TunnelOpener {
+export class TunnelOpener implements ServerNames {
   inspector: TunnelInspector | undefined
 
   constructor(
@@ -51,7 +52,8 @@ export class TunnelOpener {
 
   async open(client: TunnelClient, attempt: Attempt, ruling: Ruling): Promise<void> {
     const { record, presence } = attempt
-    const admitted = await this.admission.admit(attempt, ruling)
+    const admitting = this.admission.admit(attempt, ruling)
+    const admitted = admitting instanceof Promise ? await admitting : admitting
     if (presence.left) return record.closed(this.log.nowMs())
     if (!admitted.allowed) return this.refuse(client, attempt, admitted.refusal)
     if (this.live.size >= MAX_TUNNELS)
@@ -79,6 +81,10 @@ export class TunnelOpener {
     }
   }
 
+  permits(host: string, destination: Destination, attribution: Attribution): boolean {
+    return this.admission.judge({ ...destination, host }, attribution).verdict === 'allow'
+  }
+
   private refuse(client: TunnelClient, { record }: Attempt, refusal: Refusal): void {
     record.blocked(refusal, this.log.nowMs())
     client.refuse(refusal)
@@ -91,14 +97,10 @@ export class TunnelOpener {
   /** Relays unread between a client that was told yes and the connection that was opened for it. */
   relayOpened(client: Socket, attempt: Omit<Attempt, 'presence'>, opened: Opened, early: Buffer | undefined): void {
     const { destination, attribution, record } = attempt
-    const guard = new ServerNameGuard(
-      destination.host,
-      (host) => this.admission.judge({ ...destination, host }, attribution).verdict === 'allow',
-    )
     if (opened.early) client.write(opened.early)
     const { live, log } = this
     const { upstream } = opened
-    new Tunnel({ client, upstream, destination, attribution, record, guard, live, log }).start(early)
+    new Tunnel({ client, upstream, destination, attribution, record, names: this, live, log }).start(early)
   }
 
   /** Relays a connection that switched protocols: judged as a request already, and no TLS inside. */
@@ -109,6 +111,6 @@ export class TunnelOpener {
     early: Buffer | undefined,
   ): void {
     const { live, log } = this
-    new Tunnel({ ...attempt, client, upstream, guard: undefined, live, log }).start(early)
+    new Tunnel({ ...attempt, client, upstream, names: undefined, live, log }).start(early)
   }
 }

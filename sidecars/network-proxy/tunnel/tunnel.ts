@@ -13,13 +13,20 @@ import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
-import type { ServerNameGuard } from './server-name-guard.ts'
+import { TLS_HANDSHAKE } from './client-hello.ts'
+import { ServerNameGuard } from './server-name-guard.ts'
 import { resetSocket } from '../reset-socket.ts'
 
 /** An idle tunnel ends after this; chat and build clients are silent for a long time. */
 export const IDLE_LIMIT_MS = 60 * 60 * 1000
 /** A client that starts TLS has to finish its hello in this time. */
 export const HELLO_LIMIT_MS = 5000
+
+/** Who may be named by the TLS greeting inside a tunnel. */
+export interface ServerNames {
+  /** Whether the policy allows `host` (canonical) in place of the tunnel's own, without asking anybody. */
+  permits(host: string, destination: Destination, attribution: Attribution): boolean
+}
 
 export interface TunnelParts {
   client: Socket
@@ -28,42 +35,45 @@ export interface TunnelParts {
   attribution: Attribution
   record: ConnectionRecord
   /** Absent for tunnels that carry no TLS of the client, such as an upgraded WebSocket. */
-  guard: ServerNameGuard | undefined
+  names: ServerNames | undefined
   live: LiveConnections
   log: ConnectionLog
 }
 
 export class Tunnel implements UpstreamSink, LiveConnection {
   readonly opaque: boolean
-  private guard: ServerNameGuard | undefined
+  readonly destination: Destination
+  readonly attribution: Attribution
   private readonly client: Socket
   private readonly upstream: UpstreamConnection
   private readonly record: ConnectionRecord
+  private readonly live: LiveConnections
+  private readonly log: ConnectionLog
   private readonly openedAtMs: number
+  /** Set until the client's first bytes have told whether it speaks TLS. */
+  private names: ServerNames | undefined
+  private guard: ServerNameGuard | undefined
   private bytesSeen = 0
   private activeAtMs: number
   private ended = false
 
   /** Takes over both sockets; the client's must have an error listener already. */
-  constructor(private readonly parts: TunnelParts) {
+  constructor(parts: TunnelParts) {
+    this.destination = parts.destination
+    this.attribution = parts.attribution
     this.client = parts.client
     this.upstream = parts.upstream
     this.record = parts.record
-    this.guard = parts.guard
-    this.opaque = parts.guard !== undefined
+    this.live = parts.live
+    this.log = parts.log
+    this.names = parts.names
+    this.opaque = parts.names !== undefined
     this.openedAtMs = this.activeAtMs = parts.log.nowMs()
-  }
-
-  get destination(): Destination {
-    return this.parts.destination
-  }
-  get attribution(): Attribution {
-    return this.parts.attribution
   }
 
   /** Starts relaying; `early` are client bytes that came before the tunnel stood. */
   start(early: Buffer | undefined): void {
-    this.parts.live.add(this)
+    this.live.add(this)
     this.upstream.sink = this
     this.client.on('data', this.onClientBytes)
     this.client.on('end', this.onClientEnd)
@@ -75,8 +85,16 @@ export class Tunnel implements UpstreamSink, LiveConnection {
   }
 
   private readonly onClientBytes = (bytes: Buffer): void => {
+    if (this.names) this.watchGreeting(this.names, bytes)
     if (this.guard) this.inspectHello(this.guard, bytes)
     else this.sendUp(bytes)
+  }
+
+  private watchGreeting(names: ServerNames, bytes: Buffer): void {
+    this.names = undefined
+    if (bytes[0] !== TLS_HANDSHAKE) return
+    const { destination, attribution } = this
+    this.guard = new ServerNameGuard(destination.host, (host) => names.permits(host, destination, attribution))
   }
 
   private sendUp(bytes: Buffer): void {
@@ -102,7 +120,7 @@ export class Tunnel implements UpstreamSink, LiveConnection {
   }
 
   private readonly onClientEnd = (): void => {
-    if (this.guard?.holding) this.sendUp(this.guard.flush())
+    if (this.guard) this.sendUp(this.guard.flush())
     this.guard = undefined
     this.upstream.socket.end()
   }
@@ -129,14 +147,14 @@ export class Tunnel implements UpstreamSink, LiveConnection {
   }
 
   end(refusal?: Refusal): void {
-    if (refusal) this.record.blocked(refusal, this.parts.log.nowMs())
+    if (refusal) this.record.blocked(refusal, this.log.nowMs())
     if (!this.finish()) return
     this.upstream.destroy(true)
     resetSocket(this.client)
   }
 
   tick(nowMs: number): void {
-    if (this.guard?.holding && nowMs - this.openedAtMs > HELLO_LIMIT_MS)
+    if (this.guard && nowMs - this.openedAtMs > HELLO_LIMIT_MS)
       return this.end({
         reason: 'sni_mismatch',
         source: 'baseline_policy',
@@ -158,8 +176,8 @@ export class Tunnel implements UpstreamSink, LiveConnection {
     this.client.off('data', this.onClientBytes)
     this.client.off('end', this.onClientEnd)
     this.client.off('close', this.onClientClose)
-    this.parts.live.delete(this)
-    this.record.closed(this.parts.log.nowMs())
+    this.live.delete(this)
+    this.record.closed(this.log.nowMs())
     return true
   }
 }
