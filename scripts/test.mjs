@@ -33,7 +33,8 @@ async function vitest(name, projects) {
   const code = await run(bin('vitest'), [
     'run',
     ...projects.flatMap((project) => ['--project', project]),
-    '--reporter=dot',
+    '--reporter=default',
+    '--silent=passed-only',
     '--reporter=json',
     `--outputFile.json=${report}`,
   ])
