@@ -84,7 +84,8 @@ export class ExecServer {
           sessionEvents?.onOpened(session, connection)
         },
         onClosed: (session, reason) => {
-          for (const process of session.all()) void this.stopper.endWholly(process)
+          for (const process of session.all())
+            if (process.state === 'starting' || this.guard.isLiving(process)) void this.stopper.endWholly(process)
           sessionEvents?.onClosed(session, reason)
         },
       },

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
 
 /** What /proc says about one process. Linux only. */
 export interface ProcStat {
@@ -22,12 +22,8 @@ const MS_PER_TICK = 10
 
 /** Undefined when there is no such process, or only its zombie. */
 export function readProcStat(pid: number): ProcStat | undefined {
-  let text: string
-  try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1')
-  } catch {
-    return undefined
-  }
+  const text = readSmallFile(`/proc/${pid}/stat`)
+  if (text === undefined) return undefined
   // proc(5): the name stands in parentheses and may hold any character, so count from the last one.
   const end = text.lastIndexOf(')')
   const fields = text.slice(end + 2).split(' ')
@@ -48,6 +44,21 @@ export function readProcStat(pid: number): ProcStat | undefined {
   }
 }
 
+/** A line of /proc is far shorter; memory of our own saves a large buffer per process and look. */
+const scratch = Buffer.allocUnsafeSlow(4_096)
+
+function readSmallFile(path: string): string | undefined {
+  let fd: number | undefined
+  try {
+    fd = openSync(path, 'r')
+    return scratch.toString('latin1', 0, readSync(fd, scratch))
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) closeSync(fd)
+  }
+}
+
 let knownPageBytes: number | undefined
 /** Size of a memory page, told from what Node and /proc say about this very process. */
 export function pageBytes(): number {
@@ -55,8 +66,18 @@ export function pageBytes(): number {
   return knownPageBytes
 }
 
+/** Several who ask in the same moment share one look at everything. */
+const SHARED_MS = 5
+let shared: { atMs: number; stats: readonly ProcStat[] } | undefined
+
 /** Every live process that can be seen. */
-export function readProcStats(): ProcStat[] {
+export function readProcStats(): readonly ProcStat[] {
+  const nowMs = performance.now()
+  if (!shared || nowMs - shared.atMs > SHARED_MS) shared = { stats: readEveryProcStat(), atMs: performance.now() }
+  return shared.stats
+}
+
+function readEveryProcStat(): ProcStat[] {
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcStat(Number(name)) ?? []) : []))
 }
 

@@ -42,12 +42,17 @@ export class ProcessGuard {
   ended(process: ManagedProcess): void {
     const { tree } = process
     if (!tree) return
-    const entry = this.watched.get(tree.rootPid)
+    const entry = this.entryOf(process)
     if (entry) this.review(tree.rootPid, entry)
     else if (!isGroupAlive(tree.rootPid)) {
       this.newcomers.delete(process)
       tree.groupEnded()
     }
+  }
+
+  /** True while something that belongs to it may live. */
+  isLiving(process: ManagedProcess): boolean {
+    return this.newcomers.has(process) || this.entryOf(process) !== undefined
   }
 
   /** Every process whose group or strays still live. */
@@ -75,6 +80,12 @@ export class ProcessGuard {
     }
     this.newcomers.clear()
     if (this.watched.size > 0) this.looking ??= setInterval(() => this.look(), LOOK_INTERVAL_MS).unref()
+  }
+
+  /** A pid may have come round: then the entry is another process's. */
+  private entryOf(process: ManagedProcess): Watched | undefined {
+    const entry = process.tree && this.watched.get(process.tree.rootPid)
+    return entry?.process === process ? entry : undefined
   }
 
   private look(): void {
