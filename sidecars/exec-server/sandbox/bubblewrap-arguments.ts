@@ -47,11 +47,16 @@ export function bubblewrapArguments(layout: BubblewrapLayout): string[] {
   ]
 }
 
+/**
+ * The settings of the kernel are files that belong to root, and who is root here is it there: a name
+ * written to `core_pattern` is run outside. The price is that a command cannot tune its own process.
+ */
+const ROOT_CARE = ['--remount-ro', '/proc']
+
 function rootArguments(root: MountPlan['root']): string[] {
-  const machine = ['--dev', '/dev', '--proc', '/proc']
+  const machine = ['--dev', '/dev', '--proc', '/proc', ...(process.getuid?.() === 0 ? ROOT_CARE : [])]
   if (root === 'hidden') return machine
   if (root === 'read') return ['--ro-bind', '/', '/', ...machine]
-  // As root, the settings of the kernel would be writable files like others.
   return ['--bind', '/', '/', ...(existsSync('/sys') ? ['--ro-bind', '/sys', '/sys'] : []), ...machine]
 }
 

@@ -3,7 +3,6 @@ import { BubblewrapProbe } from './bubblewrap-probe.ts'
 import { ConfinedCommand, type Workshop } from './confined-command.ts'
 import { makeCovers } from './cover-files.ts'
 import { HandedOver } from './handed-over.ts'
-import { inheritedDescriptors } from './inherited-descriptors.ts'
 import { FilterFiles } from './seccomp/filter-files.ts'
 import { MOUNT_POINTS_FILE, MountPoints } from './mount-points.ts'
 import { findBridgePrograms } from './proxy-bridge.ts'
@@ -78,6 +77,5 @@ function openWorkshop({ folder, policyContext, searchPath }: SandboxOptions): Wo
     covers: makeCovers(folder),
     mountPoints: new MountPoints(join(folder, MOUNT_POINTS_FILE)),
     handedOver: new HandedOver(folder),
-    inheritedFds: inheritedDescriptors(),
   }
 }

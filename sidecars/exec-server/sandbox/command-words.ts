@@ -55,6 +55,7 @@ export function hearingWords(words: readonly string[], env: string | undefined, 
 export function closingWords(descriptors: readonly number[], perl: string | undefined): string[] {
   if (perl === undefined)
     throw unavailable('perl was not found; it is needed to keep open files of the server from a sandboxed command')
-  const script = 'use POSIX (); POSIX::close($_) for split /,/, shift; exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\\n"'
+  const script =
+    'for (split /,/, shift) { open(my $stray, "<&=", $_) and close $stray } exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\\n"'
   return [perl, '-e', script, descriptors.join(',')]
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, unlinkSync } from 'node:fs'
+import { closeSync, openSync, statSync, unlinkSync } from 'node:fs'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
 import { pathOfText, type BytePath } from '../../protocol/path-uri.ts'
 import { FilePolicy } from '../files/file-policy.ts'
@@ -8,6 +8,7 @@ import { bubblewrapArguments, type Covers, type NetworkWall } from './bubblewrap
 import type { Bubblewrap } from './bubblewrap-probe.ts'
 import { closingWords, commandWords, hearingWords, TERMINAL_SCRIPT } from './command-words.ts'
 import type { HandedOver } from './handed-over.ts'
+import { inheritedDescriptors } from './inherited-descriptors.ts'
 import { planMounts, type MountPlan } from './mount-plan.ts'
 import type { MountPoints } from './mount-points.ts'
 import { ProxyBridge, type BridgePrograms } from './proxy-bridge.ts'
@@ -27,8 +28,6 @@ export interface Workshop {
   covers: Covers
   mountPoints: MountPoints
   handedOver: HandedOver
-  /** Open files of whoever started the server, which no command may have. */
-  inheritedFds: readonly number[]
   /** PATH of the server. */
   searchPath: () => string | undefined
 }
@@ -71,10 +70,10 @@ export class ConfinedCommand {
    */
   async build(spec: ChildSpec, proxyEnvironment: Readonly<Record<string, string>>): Promise<ConfinedSpec> {
     const { sandbox, network, bubblewrap } = this.walling
-    const { policyContext, covers } = this.workshop
+    const { policyContext, covers, mountPoints } = this.workshop
     if (performance.now() - this.readAtMs > PLACES_VALID_MS) this.places = placesOrAll(sandbox, policyContext)
     const cwd = this.visibleCwd(spec)
-    const files = planMounts(this.places)
+    const files = planMounts(this.places, (path) => mountPoints.holds(path))
     const undo: (() => void)[] = []
     const release = () => undo.splice(0).forEach((step) => step())
     try {
@@ -91,7 +90,9 @@ export class ConfinedCommand {
   /** The real working directory, once it and the program are known to be there for the command. */
   private visibleCwd({ program, cwd, environment }: ChildSpec): BytePath {
     const found = findProgram(program, cwd, environment.PATH)
-    if (!('path' in found)) throw Object.assign(new Error(found.errno), { code: found.errno })
+    if (!('path' in found)) throw systemError(found.errno)
+    // Which of the two it is about is found out by whoever tells the client.
+    if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw systemError('ENOENT')
     const folder = realWay(pathOfText(cwd))
     const policy = FilePolicy.ofPlaces(this.places)
     for (const [what, path] of [
@@ -141,7 +142,7 @@ export class ConfinedCommand {
     const filterPath = filters.pathOf(SOCKETS[this.walling.network])
     const { PATH: searchPath } = spec.environment
     const words = commandWords({ program: spec.program, argv: spec.argv, searchPath, cwd: spec.cwd })
-    const strays = this.workshop.inheritedFds.filter((fd) => fd > FILTER_FD)
+    const strays = inheritedDescriptors().filter((fd) => fd > FILTER_FD)
     const closing = strays.length === 0 ? [] : closingWords(strays, this.programOfOurs('perl'))
     const command = [...closing, ...launcher, '--args', `${OPTIONS_FD}`, '--seccomp', `${FILTER_FD}`, '--']
     const common = { cwd: '/', environment: {}, terminal: spec.terminal }
@@ -163,6 +164,8 @@ export class ConfinedCommand {
     return 'path' in found ? found.path : undefined
   }
 }
+
+const systemError = (code: string) => Object.assign(new Error(code), { code })
 
 function removeFile(path: string): void {
   try {

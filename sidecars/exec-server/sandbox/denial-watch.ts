@@ -5,7 +5,7 @@ import type { OutputChunk } from '../processes/output-log.ts'
 const TAIL_BYTES = 4_096
 /** How the walls make themselves felt: errno texts of what they answer, and the names of the mechanisms. */
 const DENIAL =
-  /operation not permitted|permission denied|read-only file system|seccomp|landlock|sandbox|failed to write file/i
+  /operation not permitted|permission denied|read-only file system|device or resource busy|must be superuser|seccomp|landlock|sandbox|failed to write file/i
 
 /**
  * Guesses from its last words whether a confined process failed at its walls. A guess: a program may use the

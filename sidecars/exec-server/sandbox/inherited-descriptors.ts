@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 const CLOSE_ON_EXEC = 0o2000000
 
 /**
- * Descriptors beyond the standard ones that every child of ours would get, since whoever started us left
- * them open: an open file or socket is a way around every wall. Node closes its own in children, so it is
- * enough to look once.
+ * Descriptors beyond the standard ones that a child started now would get: what whoever started us left
+ * open, and the terminals of other commands, which are opened without the flag. Each is a way around every
+ * wall: what is written to a terminal's descriptor is typed into it.
  */
 export function inheritedDescriptors(): number[] {
   return readdirSync('/proc/self/fdinfo')

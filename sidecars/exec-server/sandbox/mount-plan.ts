@@ -29,11 +29,11 @@ const MAX_MOUNTS = 1_000
 
 /**
  * Turns rules about places into mounts, on the files as they are now.
+ * @param isMountPoint true for an empty folder that is only there for another command's mounts
  * @throws WireError `sandboxPreparation` for rules that no mounts can hold to
  */
-export function planMounts(rules: SandboxPlaces): MountPlan {
-  const planner = new Planner(rules)
-  return planner.plan()
+export function planMounts(rules: SandboxPlaces, isMountPoint: (path: BytePath) => boolean): MountPlan {
+  return new Planner(rules, isMountPoint).plan()
 }
 
 class Planner {
@@ -43,7 +43,10 @@ class Planner {
   private readonly mounted = new Set<BytePath>()
   private readonly closed: BytePath[]
 
-  constructor(private readonly rules: SandboxPlaces) {
+  constructor(
+    rules: SandboxPlaces,
+    private readonly isMountPoint: (path: BytePath) => boolean,
+  ) {
     // What is denied by pattern or is ours stays closed, whatever more specific places say.
     this.closed = [...rules.sealed, ...expandGlobs(rules, 'denied')]
     for (const rule of rules.places) this.enter(rule)
@@ -76,7 +79,7 @@ class Planner {
     const inherited = this.inherited(parentOf(path))
     if (this.closed.some((place) => place !== path && isWithin(path, place))) return
     const stat = lstatSync(nodePath(path), { throwIfNoEntry: false })
-    if (!stat) {
+    if (!stat || this.isMountPoint(path)) {
       if (access !== 'write' && inherited === 'write') this.keepVacant(path)
       return
     }

@@ -35,6 +35,11 @@ export class MountPoints {
     return true
   }
 
+  /** True for a folder that is there for mounting only, and that may be gone in a moment. */
+  holds(path: BytePath): boolean {
+    return this.users.has(path)
+  }
+
   giveBack(path: BytePath): void {
     const users = this.users.get(path)
     if (users === undefined) return
