@@ -7,7 +7,7 @@ export class TlsUpstream extends UpstreamConnection {
   readonly ownership: Ownership = 'owned'
 
   private constructor(
-    private readonly raw: UpstreamConnection,
+    raw: UpstreamConnection,
     readonly socket: TLSSocket,
   ) {
     super(raw.address, raw.port)
@@ -31,9 +31,8 @@ export class TlsUpstream extends UpstreamConnection {
     this.socket.resume()
   }
 
-  /** A TLS stream has no reset of its own: the connection below gets it. */
-  override destroy(reset = false): void {
-    if (reset) this.raw.destroy(true)
+  /** A TLS stream has no reset; one that ends without its closing alert cannot be taken for a whole one. */
+  override destroy(): void {
     this.socket.destroy()
   }
 }

@@ -5,16 +5,24 @@ import { TLSSocket, type SecureContext } from 'node:tls'
 const PROTOCOLS = ['h2', 'http/1.1']
 
 export class InspectedSocket extends TLSSocket {
+  /** node:http2 waits for a client's event while this is set; only `tls.Server` clears it for the others. */
+  declare secureConnecting: boolean
+
   constructor(
     private readonly raw: Socket,
     secureContext: SecureContext,
   ) {
     super(raw, { isServer: true, secureContext, ALPNProtocols: PROTOCOLS })
+    this.once('secure', () => (this.secureConnecting = false))
   }
 
-  /** A TLS stream has no reset of its own: the connection below gets it. */
+  /**
+   * A TLS stream has no reset of its own: the connection below gets it, and takes this one along. With bytes
+   * still queued that would wait for a client that may never read; then the end without a closing alert has to do.
+   */
   override resetAndDestroy(): this {
-    if (!this.raw.destroyed) this.raw.resetAndDestroy()
-    return this.destroy()
+    if (this.writableLength > 0 || this.raw.destroyed) return this.destroy()
+    this.raw.resetAndDestroy()
+    return this
   }
 }

@@ -111,6 +111,8 @@ export class InspectedTunnel implements LiveConnection {
     socket.pause()
     if (this.held) socket.unshift(this.held)
     this.held = undefined
+    // TLS clients do not end one half: who ends has left.
+    socket.allowHalfOpen = false
     const tls = new InspectedSocket(socket, authority.contextFor(destination.host))
     this.tls = tls
     let failure: Error | undefined

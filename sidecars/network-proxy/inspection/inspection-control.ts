@@ -28,6 +28,7 @@ export class InspectionControl {
   private current: InspectionTrust | undefined
   private readonly trust: Trust
   private temporary: Promise<string> | undefined
+  private readonly preparing = new Set<Promise<InspectionTrust>>()
 
   constructor(private readonly surroundings: InspectionSurroundings) {
     const { nowMs, environment, platformRoots } = surroundings
@@ -58,8 +59,14 @@ export class InspectionControl {
       this.current = undefined
       return
     }
-    const trust = await this.trust.prepare(inspection.ownAuthority)
-    if (this.settings === inspection) this.current = trust
+    const preparing = this.trust.prepare(inspection.ownAuthority)
+    this.preparing.add(preparing)
+    try {
+      const trust = await preparing
+      if (this.settings === inspection) this.current = trust
+    } finally {
+      this.preparing.delete(preparing)
+    }
   }
 
   /** What children have to know; undefined while nothing is inspected. */
@@ -84,6 +91,8 @@ export class InspectionControl {
   }
 
   async close(): Promise<void> {
+    // Files must not appear after they were cleared away.
+    await Promise.allSettled(this.preparing)
     await this.trust.close()
     if (this.temporary) await rm(await this.temporary, { recursive: true, force: true })
   }

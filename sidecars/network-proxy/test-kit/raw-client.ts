@@ -48,6 +48,11 @@ export class RawClient {
     return new RawClient(socket)
   }
 
+  /** On a socket that is connected already. */
+  static over(socket: Socket): RawClient {
+    return new RawClient(socket)
+  }
+
   send(bytes: string | Buffer): this {
     this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
     return this
