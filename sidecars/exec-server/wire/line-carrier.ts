@@ -95,6 +95,10 @@ export class LineCarrier implements Carrier {
   }
 
   private receive(chunk: Buffer): void {
+    this.writer.batch(() => this.cut(chunk))
+  }
+
+  private cut(chunk: Buffer): void {
     let from = 0
     for (let at = chunk.indexOf(LINE_FEED); at >= 0 && !this.isPaused; at = chunk.indexOf(LINE_FEED, from)) {
       this.keep(chunk.subarray(from, at))
@@ -103,7 +107,6 @@ export class LineCarrier implements Carrier {
     }
     // The stream uses its memory again: what stays is copied.
     if (from < chunk.length) this.keep(Buffer.from(chunk.subarray(from)))
-    this.writer.flush()
   }
 
   private keep(part: Buffer): void {

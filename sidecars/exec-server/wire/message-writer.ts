@@ -19,6 +19,8 @@ const SLAB_BYTES = 256 * 1024
 /** Slabs kept for the next burst; the rest is left to the garbage collector. */
 const SPARE_SLABS = 2
 
+const NOTHING = Buffer.alloc(0)
+
 /** A piece of memory that messages are written into; free again when nobody waits for its bytes. */
 interface Slab {
   bytes: Buffer
@@ -37,6 +39,7 @@ export class MessageWriter {
   private from = 0
   private at = 0
   private isFlushScheduled = false
+  private isBatching = false
   private isCongestedNow = false
   private isEnded = false
   /** Calls that came while a message in parts is on its way. */
@@ -58,15 +61,15 @@ export class MessageWriter {
 
   sendText(text: string): void {
     if (this.isEnded) return
-    if (this.held) this.held.push(() => this.sendText(text))
-    else {
-      const sizeBytes = Buffer.byteLength(text)
-      const isAscii = sizeBytes === text.length
-      this.write(sizeBytes, 'whole', (target, offset) => {
-        if (isAscii) target.write(text, offset, sizeBytes, 'latin1')
-        else target.write(text, offset, sizeBytes, 'utf8')
-      })
+    if (this.held) {
+      this.held.push(() => this.sendText(text))
+      return
     }
+    const sizeBytes = Buffer.byteLength(text)
+    const encoding = sizeBytes === text.length ? 'latin1' : 'utf8'
+    const offset = this.begin(sizeBytes, 'whole')
+    this.bytes.write(text, offset, sizeBytes, encoding)
+    this.finish(offset + sizeBytes)
   }
 
   sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
@@ -94,16 +97,24 @@ export class MessageWriter {
     this.put(bytes, undefined)
   }
 
+  /** Everything sent while `work` runs leaves together when it returns or throws. */
+  batch(work: () => void): void {
+    this.isBatching = true
+    try {
+      work()
+    } finally {
+      this.isBatching = false
+      this.flush()
+    }
+  }
+
   /** Hands what was collected to the stream now instead of at the end of the turn. */
   flush(): void {
     if (this.at === this.from || !this.slab || this.isEnded) return
     const slab = this.slab
     const bytes = slab.bytes.subarray(this.from, this.at)
     this.from = this.at
-    slab.unsent++
-    this.put(bytes, slab)
-    // Nothing left in the stream means that the system took it all and the memory may be used again.
-    if (this.output.writableLength === 0) this.from = this.at = 0
+    if (this.put(bytes, slab)) this.from = this.at = 0
   }
 
   /** Nothing more will be sent; whoever waits goes on. */
@@ -143,22 +154,41 @@ export class MessageWriter {
     }
   }
 
-  private put(bytes: Buffer, slab: Slab | undefined): void {
-    this.output.write(bytes, () => this.sent(slab))
+  /**
+   * Writes; true when the system took it all at once and the memory may be used again. Only otherwise
+   * somebody waits for the end of it: an empty write that comes behind.
+   */
+  private put(bytes: Buffer, slab: Slab | undefined): boolean {
+    const { output } = this
+    output.write(bytes)
+    if (output.writableLength === 0) return true
+    if (slab) slab.unsent++
+    output.write(NOTHING, () => this.sent(slab))
     if (this.queuedBytes >= HIGH_WATER_BYTES) this.isCongestedNow = true
+    return false
   }
 
   private write(sizeBytes: number, part: MessagePart, fill: (target: Buffer, offset: number) => void): void {
+    const offset = this.begin(sizeBytes, part)
+    fill(this.bytes, offset)
+    this.finish(offset + sizeBytes)
+  }
+
+  /** Writes the head of a message; returns where in the slab its `sizeBytes` go. */
+  private begin(sizeBytes: number, part: MessagePart): number {
     const { framing } = this
     const headBytes = framing.headBytes(sizeBytes)
-    const target = this.reserve(headBytes + sizeBytes + framing.tail.length)
-    const offset = this.at
-    framing.writeHead(target, offset, sizeBytes, part)
-    fill(target, offset + headBytes)
-    if (framing.tail.length > 0) framing.tail.copy(target, offset + headBytes + sizeBytes)
-    this.at = offset + headBytes + sizeBytes + framing.tail.length
+    framing.writeHead(this.reserve(headBytes + sizeBytes + framing.tail.length), this.at, sizeBytes, part)
+    return this.at + headBytes
+  }
+
+  /** The message ends at `end`. */
+  private finish(end: number): void {
+    const { tail } = this.framing
+    this.at = end + tail.length
+    if (tail.length > 0) tail.copy(this.bytes, end)
     if (this.at - this.from >= SLAB_BYTES / 2) this.flush()
-    else if (!this.isFlushScheduled) {
+    else if (!this.isFlushScheduled && !this.isBatching) {
       this.isFlushScheduled = true
       process.nextTick(this.flushScheduled)
     }
@@ -167,6 +197,11 @@ export class MessageWriter {
   private readonly flushScheduled = (): void => {
     this.isFlushScheduled = false
     this.flush()
+  }
+
+  /** The memory of the current slab. */
+  private get bytes(): Buffer {
+    return (this.slab as Slab).bytes
   }
 
   /** Makes room for `sizeBytes` at `this.at` and returns the memory. */

@@ -99,12 +99,11 @@ export class WebSocketCarrier implements Carrier {
   /** Answers of one read leave together. */
   private guarded(read: () => void): void {
     try {
-      read()
+      this.writer.batch(read)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
       this.end(error.message)
     }
-    this.writer.flush()
   }
 
   private deliver(message: Buffer, isOwn: boolean): void {

@@ -24,7 +24,7 @@ export class WebSocketReader {
   /** Bytes that were not looked at yet: the start of a frame, or everything that came while paused. */
   private pending: Buffer = NO_BYTES
   /** The frame under way that is longer than what has arrived of it. */
-  private frame: { head: FrameHead; bytes: Buffer; filled: number; mask: Buffer } | undefined
+  private frame: { head: FrameHead; bytes: Buffer; filled: number } | undefined
   /** The frames so far of a message in fragments. */
   private fragments: Buffer[] | undefined
   private fragmentBytes = 0
@@ -47,7 +47,7 @@ export class WebSocketReader {
   filled(bytesRead: number): void {
     const { frame } = this
     if (frame && this.isRoomInFrame) {
-      unmask(frame.bytes.subarray(frame.filled, frame.filled + bytesRead), frame.mask, frame.filled)
+      unmask(frame.bytes, frame.filled, frame.filled + bytesRead, frame.head.mask, frame.filled)
       frame.filled += bytesRead
       this.finishFrame()
     } else this.push(this.landing.subarray(0, bytesRead))
@@ -68,15 +68,13 @@ export class WebSocketReader {
       this.checkSize(head)
       const start = offset + head.headBytes
       const end = start + head.payloadBytes
-      const mask = bytes.subarray(start - 4, start)
       if (end <= bytes.length) {
-        const payload = bytes.subarray(start, end)
-        unmask(payload, mask, 0)
+        unmask(bytes, start, end, head.mask, 0)
         offset = end
-        this.takeFrame(head, payload, false)
+        this.takeFrame(head, bytes.subarray(start, end), false)
       } else if (head.payloadBytes <= READ_BYTES / 2) break
       else {
-        this.frame = { head, bytes: Buffer.allocUnsafeSlow(head.payloadBytes), filled: 0, mask: Buffer.from(mask) }
+        this.frame = { head, bytes: Buffer.allocUnsafeSlow(head.payloadBytes), filled: 0 }
         offset = start + this.continueFrame(bytes.subarray(start))
       }
     }
@@ -98,7 +96,7 @@ export class WebSocketReader {
     const { frame } = this
     if (!frame) return 0
     const taken = bytes.copy(frame.bytes, frame.filled)
-    unmask(frame.bytes.subarray(frame.filled, frame.filled + taken), frame.mask, frame.filled)
+    unmask(frame.bytes, frame.filled, frame.filled + taken, frame.head.mask, frame.filled)
     frame.filled += taken
     this.finishFrame()
     return taken
