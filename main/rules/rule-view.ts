@@ -1,5 +1,6 @@
 import type { RuleView } from '../../preload/api.ts'
 import { readCommandWrapper } from '../../sidecars/rules/command-wrapper.ts'
+import { isLauncher } from '../../sidecars/rules/launcher.ts'
 import { AMENDED_FILE } from './rule-folder.ts'
 import { placeName, stricter, type CommandRule, type HostRule, type Rule } from '../../sidecars/rules/rule.ts'
 import { ruleWords } from '../../sidecars/rules/rule-text.ts'
@@ -60,7 +61,8 @@ export function grantView(grant: SessionGrant, context: Pick<RuleViewContext, 'f
 function commandFlag(rule: CommandRule, all: readonly CommandRule[]): string | null {
   if (rule.effect === 'allow') {
     const words = rule.pattern.map((alternatives) => alternatives[0]!)
-    if (readShellWrapper(words)?.kind !== 'text' && (readShellWrapper(words) || readCommandWrapper(words)))
+    const shell = readShellWrapper(words)
+    if (shell ? shell.kind !== 'text' : readCommandWrapper(words) || isLauncher(words[0]!))
       return 'not followed: what it starts is judged by its own rules'
   }
   const shadow = all.find((other) => other !== rule && shadows(other, rule))

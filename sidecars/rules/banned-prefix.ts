@@ -1,5 +1,7 @@
 /** First words that no click may turn into a standing permission: too much would follow them. */
 import { readCommandWrapper } from './command-wrapper.ts'
+import { isLauncher } from './launcher.ts'
+import { readRemoteShell } from './remote-shell.ts'
 import { programName, readShellWrapper } from './shell-wrapper.ts'
 
 /** Run the text or file that follows; a file is acceptable, text or nothing is not. */
@@ -24,7 +26,8 @@ const DESTRUCTIVE = new Set(
 export function whyLauncher(words: readonly string[]): string | undefined {
   const name = programName(words[0] ?? '')
   if (readShellWrapper(words)) return `${name} runs whatever text follows it`
-  if (readCommandWrapper(words) || RUNNERS.has(name)) return `${name} starts other programs`
+  if (readCommandWrapper(words) || isLauncher(name) || readRemoteShell(words) || RUNNERS.has(name))
+    return `${name} starts other programs`
   if (INTERPRETERS.test(name) && (words[1] === undefined || words[1].startsWith('-')))
     return `${name} runs whatever code follows it`
   return undefined

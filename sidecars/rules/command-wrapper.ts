@@ -1,15 +1,7 @@
 /** Programs that only start another one: `nohup npm test` is judged as `npm test`. */
+import { isCommandVariable, isHarmlessVariable } from './harmless-environment.ts'
 import { programName } from './shell-wrapper.ts'
-
-type Words = readonly (string | undefined)[]
-
-export type CommandWrapper =
-  /** `appended`: the program gets more arguments than are written. `note`: why it cannot be allowed as it is. */
-  | { kind: 'program'; words: Words; note?: string }
-  /** Its arguments are shell text. */
-  | { kind: 'text'; text: string }
-  /** It starts something that we do not follow. */
-  | { kind: 'unclear'; why: string }
+import { anyCommandIn, started, type Started, type Words } from './started.ts'
 
 interface Options {
   /** Flags without a value. */
@@ -22,81 +14,109 @@ interface Options {
   note?: string
   /** Variables may be set in front of the program. */
   assignments?: boolean
-  /** Options whose value is itself a command line. */
-  text?: RegExp
 }
 
+const OTHER_RIGHTS = 'it is started with other rights'
 const WRAPPERS: Record<string, Options> = {
   nohup: {},
-  nice: { flags: /^-\d+$|^--adjustment=-?\d+$|^-n-?\d+$/, withValue: /^-n$/ },
+  nice: { flags: /^-\d+$|^--adjustment=-?\d+$|^-n-?\d+$/, withValue: /^-n$|^--adjustment$/ },
+  ionice: { flags: /^-[ct]\d*$|^-n\d+$/, withValue: /^-[cn]$/ },
   timeout: {
     flags: /^--(foreground|preserve-status|verbose|kill-after=\S+|signal=\w+)$|^-v$|^-k[\d.]+[smhd]?$|^-s\w+$/,
-    withValue: /^-[ks]$/,
+    withValue: /^-[ks]$|^--(kill-after|signal)$/,
     operands: 1,
   },
-  stdbuf: { flags: /^-[ioe][\dL][\dKMG]*$/, withValue: /^-[ioe]$/ },
-  time: { flags: /^-p$/ },
+  stdbuf: { flags: /^-[ioe][\dL][\dKMG]*$|^--(input|output|error)=[\dL][\dKMG]*$/, withValue: /^-[ioe]$/ },
+  time: { flags: /^-p$/, assignments: true },
   command: { flags: /^-p$/ },
   setsid: { flags: /^-[cfw]+$|^--(ctty|fork|wait)$/ },
   env: {
     flags: /^-i?$|^--ignore-environment$|^-u\S+$|^--unset=\S+$/,
-    withValue: /^-u$/,
+    withValue: /^-u$|^--unset$/,
     assignments: true,
-    text: /^-S$|^--split-string$/,
-    note: 'it is started with a changed environment',
   },
-  sudo: { flags: /^-[nEHSbk]+$/, withValue: /^-[ugp]$/, note: 'it is started with other rights' },
-  doas: { flags: /^-[n]$/, withValue: /^-u$/, note: 'it is started with other rights' },
+  sudo: { flags: /^-[nEHSbk]+$/, withValue: /^-[ugpCDRT]$/, assignments: true, note: OTHER_RIGHTS },
+  doas: { flags: /^-n$/, withValue: /^-[uC]$/, note: OTHER_RIGHTS },
   exec: { flags: /^-[cl]+$/, withValue: /^-a$/, note: 'it takes the place of the shell' },
   builtin: {},
+  coproc: { assignments: true, note: 'it is started in the background' },
+  busybox: { note: 'a program of many names is told which one to be' },
+  toybox: { note: 'a program of many names is told which one to be' },
   xargs: {
     flags: /^-[0rtpx]+$|^-[nPLs]\d+$|^-[Iad]\S+$|^--(null|no-run-if-empty|max-args=\d+|max-procs=\d+)$/,
-    withValue: /^-[nPLsIad]$/,
+    withValue: /^-[nPLsIadE]$/,
     note: 'it gets more arguments from its input',
   },
 }
-const ASSIGNMENT = /^[A-Za-z_]\w*=/
-const TEXT_RUNNERS = new Set(['eval'])
-/** Start something else in ways that are not followed here, or make later words mean something else. */
-const UNFOLLOWED = new Set(
-  'busybox toybox script watch parallel ssh strace ltrace gdb unshare chroot flock su runuser setpriv nsenter ionice taskset chrt entr source . alias unalias trap enable hash shopt set export declare typeset local readonly unset'.split(
-    ' ',
-  ),
-)
+/** Words of the shell that the grammar takes for programs in some places, as in `! { …; }`. */
+for (const word of [
+  '{',
+  '}',
+  '!',
+  'if',
+  'then',
+  'elif',
+  'else',
+  'while',
+  'until',
+  'do',
+  'always',
+  'noglob',
+  'nocorrect',
+])
+  WRAPPERS[word] = { assignments: true, note: `"${word}" is a word of the shell, and what it does here is unclear` }
+const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s
 
-/** What a command line starts through its program; undefined when the program is not known to start another. */
-export function readCommandWrapper(words: Words): CommandWrapper | undefined {
+/** `env -S TEXT` and its spellings: the words are in the text. */
+const SPLIT_STRING = /^(?:-[iv0]*S|--split-string=?)(.*)$/s
+
+/** What a command line starts through its program; undefined when the program is not one that only starts others. */
+export function readCommandWrapper(words: Words): Started | undefined {
   const [program] = words
   if (program === undefined) return undefined
   const name = programName(program)
-  if (UNFOLLOWED.has(name)) return { kind: 'unclear', why: `${name} can start or change what cannot be seen here` }
-  if (TEXT_RUNNERS.has(name)) return readText(name, words.slice(1))
+  if (name === 'eval') return readText(name, words.slice(1))
   const options = Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined
-  return options ? skipOptions(name, words, options) : undefined
+  return options && skipOptions(name, words, options)
 }
 
-function readText(name: string, words: Words): CommandWrapper {
+function readText(name: string, words: Words): Started {
   const known = words.filter((word) => word !== undefined)
-  if (known.length < words.length) return { kind: 'unclear', why: `the text for ${name} is only known when it runs` }
-  return { kind: 'text', text: known.join(' ') }
+  const text = known.join(' ')
+  return known.length < words.length
+    ? started({ hints: [text, ...anyCommandIn(words)], notes: [`the text for ${name} is only known when it runs`] })
+    : started({ texts: [text] })
 }
 
-function skipOptions(name: string, words: Words, options: Options): CommandWrapper {
-  const unclear = (why: string): CommandWrapper => ({ kind: 'unclear', why: `${name}: ${why}` })
+function skipOptions(name: string, words: Words, options: Options): Started {
+  const notes = options.note === undefined ? [] : [options.note]
+  const hints: string[] = []
+  const unclear = (why: string, at: number): Started =>
+    started({ hints: [...hints, ...anyCommandIn(words.slice(at))], notes: [...notes, `${name}: ${why}`] })
   let operands = options.operands ?? 0
   for (let at = 1; at < words.length; at++) {
     const word = words[at]
-    if (word === undefined) return unclear('an argument is only known when it runs')
+    if (word === undefined) return unclear('an argument is only known when it runs', at)
     if (word === '--') continue
-    if (options.text?.test(word)) return readText(name, words.slice(at + 1))
-    if (options.withValue?.test(word)) at += 1
-    else if (options.flags?.test(word) || (options.assignments && ASSIGNMENT.test(word))) continue
-    else if (word.startsWith('-')) return unclear(`the option ${word} is not followed`)
+    const split = name === 'env' ? SPLIT_STRING.exec(word) : null
+    if (split) return readSplitString(split[1]!, words.slice(at + 1))
+    const [, variable, value] = (options.assignments && ASSIGNMENT.exec(word)) || []
+    if (variable !== undefined) {
+      if (isCommandVariable(variable)) hints.push(value!)
+      if (!isHarmlessVariable(variable, value!)) notes.push(`it is started with another ${variable}`)
+    } else if (options.withValue?.test(word)) {
+      if (name === 'env') notes.push('it is started without a variable')
+      at += 1
+    } else if (options.flags?.test(word)) {
+      if (name === 'env') notes.push('it is started with a changed environment')
+    } else if (word.startsWith('-')) return unclear(`the option ${word} is not followed`, at + 1)
     else if (operands > 0) operands -= 1
-    else {
-      const inner = { kind: 'program' as const, words: words.slice(at) }
-      return options.note === undefined ? inner : { ...inner, note: options.note }
-    }
+    else return started({ programs: [words.slice(at)], hints, notes })
   }
-  return unclear('it starts no program that can be seen')
+  return unclear('it starts no program that can be seen', 1)
+}
+
+function readSplitString(attached: string, rest: Words): Started {
+  const { texts, hints, notes } = readText('env', attached === '' ? rest : [attached, ...rest])
+  return started({ texts, hints, notes: [...notes, 'env splits the text in its own way'] })
 }

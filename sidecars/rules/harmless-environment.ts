@@ -17,10 +17,20 @@ export function findTellingVariable(
   isTrustedSearchPath: (path: string) => boolean,
 ): string | undefined {
   return Object.entries(changes).find(([name, value]) => {
-    if (HARMLESS.has(name) || /^LC_[A-Z]+$/.test(name)) return false
     // Without a search path the shell takes a default one.
     if (name === 'PATH') return value === null || !isTrustedSearchPath(value)
-    if (PAGERS.has(name)) return value !== null && value !== '' && value !== 'cat'
-    return value !== null
+    return value !== null && !isHarmlessVariable(name, value)
   })?.[0]
 }
+
+/** Whether setting the variable can only change how programs talk. */
+export function isHarmlessVariable(name: string, value: string): boolean {
+  if (PAGERS.has(name)) return value === '' || value === 'cat'
+  return HARMLESS.has(name) || /^LC_[A-Z]+$/.test(name)
+}
+
+/** Variables whose value is a command that some program runs, or that the shell itself expands and runs. */
+export const isCommandVariable = (name: string): boolean =>
+  /^(PS\d|PROMPT_COMMAND|BASH_ENV|ENV|LESSOPEN|LESSCLOSE|BROWSER|SHELL)$|(EDITOR|PAGER|COMMAND|_DIFF|_SSH|_ASKPASS)$/.test(
+    name,
+  )

@@ -1,14 +1,18 @@
 import type { CommandSubject } from '../protocol/subject.ts'
-import { readCommandWrapper } from './command-wrapper.ts'
+import { classifyCommand } from './classify-command.ts'
 import { findTellingVariable } from './harmless-environment.ts'
 import { findHiddenCharacter } from './hidden-characters.ts'
+import { readsCommandsFromInput } from './input-reader.ts'
 import { judgementOf, ruleCause, ruleName, type JudgedStep, type Judgement } from './judgement.ts'
 import { matchedLength, matchesPattern } from './match-pattern.ts'
 import { findRiskyArgument } from './risky-arguments.ts'
 import { stricter, type CommandRule } from './rule.ts'
 import type { ShellGrammar } from './shell-grammar.ts'
-import { readShellText } from './shell-reader.ts'
-import { programName, readShellWrapper } from './shell-wrapper.ts'
+import { readShellText, type ReadText } from './shell-reader.ts'
+import { programName } from './shell-wrapper.ts'
+import { readStartedCommands } from './started-commands.ts'
+import type { Words } from './started.ts'
+import { mayWrite, type WritablePlaces } from './writable-places.ts'
 
 export interface CommandRules {
   commands: readonly CommandRule[]
@@ -25,21 +29,29 @@ export interface CommandContext {
   isTrustedSearchPath(path: string): boolean
 }
 
-type Words = readonly (string | undefined)[]
-/** Shells in shells: more is nothing a person wrote. */
-const DEEPEST = 8
+/** Where a command runs. Without it every redirection into a file asks. */
+export interface CommandPlace {
+  /** Absolute. */
+  cwd: string
+  writable: WritablePlaces
+}
+
+/** Programs in programs: more is nothing a person wrote. */
+const DEEPEST = 40
+/** Steps of one verdict; what comes after is not looked at, so it asks. */
+const MOST_STEPS = 4_000
 
 /**
  * Whether a command may run: the strictest verdict of every program that it could start. What is not
- * understood to the end asks; nothing here looks at the disk but `isFileOf`.
+ * understood to the end asks. The disk is looked at only through `isFileOf` and for `place`.
  */
 export function judgeCommand(
   subject: Pick<CommandSubject, 'argv' | 'envChanges' | 'arg0'>,
   rules: CommandRules,
   context: CommandContext,
+  place?: CommandPlace,
 ): Judgement {
-  const judge = new Judge(rules, context)
-  const chain = judge.judgeWords(subject.argv, 0)
+  const chain = new Judge(rules, context, place).judgeWords(subject.argv, 0)
   const hidden = findHiddenCharacter(subject.argv.join('\n'))
   if (hidden !== undefined) chain.push(ask(shown(subject.argv), `it holds the hidden character ${hidden}`))
   const variable = findTellingVariable(subject.envChanges, (path) => context.isTrustedSearchPath(path))
@@ -50,69 +62,118 @@ export function judgeCommand(
 }
 
 /** The same for a line of shell text, as typed into a test box. */
-export function judgeShellText(text: string, rules: CommandRules, context: CommandContext): Judgement {
-  return judgementOf(new Judge(rules, context).judgeText(text, 0))
+export function judgeShellText(
+  text: string,
+  rules: CommandRules,
+  context: CommandContext,
+  place?: CommandPlace,
+): Judgement {
+  return judgementOf(new Judge(rules, context, place).judgeText(text, 0))
 }
 
 class Judge {
+  private stepCount = 0
+  /** Commands so far that may take what they run from their input, and everything that may be that input. */
+  private readerCount = 0
+  private readonly printed: string[] = []
+
   constructor(
     private readonly rules: CommandRules,
     private readonly context: CommandContext,
+    private readonly place: CommandPlace | undefined,
   ) {}
 
   judgeWords(words: Words, depth: number): JudgedStep[] {
     if (words[0] === undefined) return [ask(shown(words), 'which program it starts is only known when it runs')]
     if (depth > DEEPEST) return [ask(shown(words), 'programs are nested too deep to follow')]
-    const own = this.judgeProgram(words)
-    const inner = this.judgeInner(words, depth)
-    if (!inner) return [own]
+    if (++this.stepCount > MOST_STEPS) return [ask(shown(words), 'it starts more programs than are looked at')]
+    if (readsCommandsFromInput(words)) this.readerCount += 1
+    this.printed.push(...printedBy(words))
+    const starts = readStartedCommands(words)
+    const written = this.judgeProgram(words)
+    if (!starts) return [written]
     // A rule for exactly this text was written by someone who saw it; one for the wrapper alone was not.
-    if (own.effect === 'allow' && own.rule?.kind === 'command' && own.rule.pattern.length === words.length)
-      return [own, ...inner.filter((step) => step.effect === 'deny')]
-    return own.rule && own.effect !== 'allow' ? [own, ...inner] : inner
+    const isExact =
+      written.effect === 'allow' && written.rule?.kind === 'command' && written.rule.pattern.length === words.length
+    const inner = [
+      ...starts.programs.flatMap((program) => this.judgeWords(program, depth + 1)),
+      ...starts.texts.flatMap((text) => this.judgeText(text, depth)),
+      ...this.judgeHints(starts.hints, depth + 1),
+    ]
+    if (isExact) return [written, ...inner.filter((step) => step.effect === 'deny')]
+    const restricts = written.rule !== undefined && written.effect !== 'allow'
+    const own = restricts || !(starts.isTransparent || starts.ownWords) ? [written] : []
+    if (starts.ownWords) own.push(this.judgeProgram(starts.ownWords))
+    return [...own, ...inner, ...starts.notes.map((why) => ask(shown(words), why))]
   }
 
   judgeText(text: string, depth: number): JudgedStep[] {
     if (!this.context.grammar) return [ask(shorten(text), 'shell text cannot be read: the grammar is not loaded')]
-    const { commands, unclear } = readShellText(text, this.context.grammar)
+    const read = readShellText(text, this.context.grammar)
+    const { commands, unclear, inputs } = read
+    const [readersBefore, printedBefore] = [this.readerCount, this.printed.length]
     const steps = commands.flatMap(({ words }) => this.judgeWords(words, depth + 1))
-    const rest = unclear.map((why) => ask('shell text', why))
-    return steps.length + rest.length === 0 ? [ask(shorten(text), 'it holds no command')] : [...steps, ...rest]
+    this.printed.push(...inputs)
+    const fed = this.readerCount > readersBefore ? this.printed.slice(printedBefore) : []
+    const hints = this.judgeHints([...read.hints, ...fed], depth + 1)
+    const rest = [...unclear, ...this.otherFolder(read), ...this.unwritable(read)].map((why) => ask('shell text', why))
+    return steps.length + hints.length + rest.length === 0
+      ? [ask(shorten(text), 'it holds no command')]
+      : [...steps, ...hints, ...rest]
   }
 
-  /** Steps for what a shell or another wrapper starts; undefined when the program is the whole story. */
-  private judgeInner(words: Words, depth: number): JudgedStep[] | undefined {
-    const shell = readShellWrapper(words)
-    if (shell) return shell.kind === 'text' ? this.judgeText(shell.text, depth) : [ask(shown(words), shell.why)]
-    const wrapper = readCommandWrapper(words)
-    if (!wrapper) return undefined
-    if (wrapper.kind === 'unclear') return [ask(shown(words), wrapper.why)]
-    if (wrapper.kind === 'text') return this.judgeText(wrapper.text, depth)
-    const steps = this.judgeWords(wrapper.words, depth + 1)
-    return wrapper.note === undefined ? steps : [...steps, ask(shown(words), wrapper.note)]
+  /** Of what may end up as a command only what a rule denies or asks about. */
+  private judgeHints(hints: readonly (string | Words)[], depth: number): JudgedStep[] {
+    if (depth > DEEPEST || this.stepCount > MOST_STEPS) return []
+    return hints
+      .flatMap((hint) => {
+        if (typeof hint !== 'string') return this.judgeWords(hint, depth)
+        return hint.trim() === '' ? [] : this.judgeText(hint, depth)
+      })
+      .filter((step) => step.rule !== undefined && step.effect !== 'allow')
   }
 
   private judgeProgram(words: Words): JudgedStep {
     const about = shown(words)
     const known = words.every((word) => word !== undefined) ? { words: [...words] as string[] } : {}
+    const traits = classifyCommand(words)
+    const common = { about, ...known, ...(traits.length > 0 && { traits }) }
     const rule = strictestRule(this.rules.commands.filter((candidate) => this.matches(candidate, words)))
-    if (!rule)
-      return { effect: 'ask', about, because: 'no rule matches', cause: 'open', ...this.nearly(words), ...known }
+    if (!rule) return { effect: 'ask', because: 'no rule matches', cause: 'open', ...this.nearly(words), ...common }
     const step: JudgedStep = {
       effect: rule.effect,
-      about,
       because: ruleCause(rule),
       cause: 'rule',
       rule,
       ruleId: rule.id,
-      ...known,
+      ...common,
     }
     if (rule.effect === 'ask') return { ...step, ...this.nearly(words) }
     if (rule.effect === 'deny') return step
     // Arguments that are only known at run time could be any of the risky ones.
     const risk = known.words ? findRiskyArgument(known.words) : 'an argument is only known when it runs'
     if (risk === undefined) return step
-    return { effect: 'ask', about, because: risk, cause: 'unclear', nearly: ruleName(rule), ...known }
+    return { effect: 'ask', because: risk, cause: 'unclear', nearly: ruleName(rule), ...common }
+  }
+
+  /** After a change of folder, programs read the settings of another project. */
+  private otherFolder({ commands }: ReadText): string[] {
+    const leaves = commands.some(({ words: [program, ...args] }) => {
+      if (program === 'pushd' || program === 'popd') return true
+      if (program !== 'cd') return false
+      const [folder] = args.filter((arg) => arg !== '--' && arg !== '-P' && arg !== '-L')
+      return folder === undefined || !/^[^/~-]/.test(folder) || folder.split('/').includes('..')
+    })
+    return leaves && commands.length > 1 ? ['it goes on in another folder'] : []
+  }
+
+  private unwritable({ writes, commands }: ReadText): string[] {
+    const { place } = this
+    if (!place) return writes.map(({ text }) => `it redirects (${text})`)
+    const moves = commands.some(({ words: [program] }) => program !== undefined && /^(cd|pushd|popd)$/.test(program))
+    return writes
+      .filter(({ path }) => (moves && !path.startsWith('/')) || !mayWrite(path, place.cwd, place.writable))
+      .map(({ text }) => `it writes outside the folders that may be written (${text})`)
   }
 
   /** Rules that deny or ask hold for a program wherever it lies; rules that allow only for the right file. */
@@ -150,6 +211,14 @@ class Judge {
         : `word ${length + 1} is ${JSON.stringify(words[length] ?? 'unknown')}`
     return { nearly: `${ruleName(rule)}, but ${missing}` }
   }
+}
+
+/** What `echo` and `printf` put into a pipe: in front of a shell it is a command. */
+function printedBy(words: Words): string[] {
+  const [program, ...args] = words
+  if (program === undefined || !/^(echo|printf|print)$/.test(programName(program))) return []
+  const known = args.filter((arg) => arg !== undefined)
+  return known.length > 1 ? [...known, known.join(' ')] : known
 }
 
 /** The strictest rule, and of these the one that says most. */

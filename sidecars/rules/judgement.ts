@@ -1,4 +1,5 @@
 import type { RuleId } from '../protocol/ids.ts'
+import type { CommandTrait } from './classify-command.ts'
 import { placeName, type Effect, type Rule } from './rule.ts'
 import { patternWords } from './rule-text.ts'
 import { formatHostPattern } from '../protocol/host-pattern.ts'
@@ -20,6 +21,8 @@ export interface JudgedStep {
   nearly?: string
   /** The words that were judged, when all of them are known. */
   words?: string[]
+  /** What the program is known to do. */
+  traits?: CommandTrait[]
 }
 
 export interface Judgement {
@@ -54,9 +57,10 @@ export interface StepView {
   /** The rule that decided here; null when none did. */
   rule: { id: RuleId; text: string; file: string | null; line: number | null; justification: string | null } | null
   nearly: string | null
+  traits: CommandTrait[]
 }
 
-export function stepView({ effect, about, because, cause, rule, nearly }: JudgedStep): StepView {
+export function stepView({ effect, about, because, cause, rule, nearly, traits = [] }: JudgedStep): StepView {
   return {
     effect,
     about,
@@ -72,7 +76,22 @@ export function stepView({ effect, about, because, cause, rule, nearly }: Judged
         }
       : null,
     nearly: nearly ?? null,
+    traits,
   }
+}
+
+/** Whether every program only reads and nothing was left unclear. */
+export function isKnownSafe({ chain }: Judgement): boolean {
+  return chain.length > 0 && chain.every(({ traits }) => traits?.some(({ kind }) => kind === 'safe') ?? false)
+}
+
+/** Why the most dangerous part is dangerous, and which it is; undefined when nothing dangerous is known. */
+export function dangerOf({ chain }: Judgement): { about: string; reason: string } | undefined {
+  for (const { about, traits } of chain) {
+    const danger = traits?.find(({ kind }) => kind === 'dangerous')
+    if (danger) return { about, reason: danger.reason }
+  }
+  return undefined
 }
 
 /** How a rule is named as a cause: `"ask" in default.rules:14: rewrites history`. */

@@ -1,4 +1,5 @@
 import type { Node } from 'web-tree-sitter'
+import { isCommandVariable, isHarmlessVariable } from './harmless-environment.ts'
 import { findHiddenCharacter } from './hidden-characters.ts'
 import type { ShellGrammar } from './shell-grammar.ts'
 import { staticWord } from './shell-word.ts'
@@ -14,13 +15,32 @@ export interface ReadCommand {
 export interface ReadText {
   /** Every command anywhere in the text, also inside substitutions and functions, in order. */
   commands: ReadCommand[]
-  /** What in the text was not followed, one clause each; empty = `commands` is all there is to it. */
+  /** What in the text was not followed, one clause each; empty = `commands` and `writes` are all there is to it. */
   unclear: string[]
+  /** Files that output goes to. */
+  writes: WrittenFile[]
+  /** Here-documents and here-strings: what some command gets as input. */
+  inputs: string[]
+  /**
+   * What may be a command all the same: values of variables such as PROMPT_COMMAND, backquotes where the
+   * grammar does not look into them, and every piece of a text that is not complete.
+   */
+  hints: string[]
+}
+
+/** One redirection of output. */
+export interface WrittenFile {
+  /** As it is at run time, relative to the folder of the command. */
+  path: string
+  /** The redirection as written. */
+  text: string
 }
 
 /** Longer texts are not read: nobody writes them by hand, and time is bounded this way. */
 const LONGEST_TEXT = 256 * 1024
 const SHOWN_UNCLEAR = 8
+const MOST_PIECES = 100
+const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s
 
 /**
  * The commands of a shell text (sh, bash, zsh). Plain commands joined by `&&`, `||`, `;`, `|` and line
@@ -28,7 +48,7 @@ const SHOWN_UNCLEAR = 8
  * away; everything else is named in `unclear`, and commands inside it are still listed.
  */
 export function readShellText(text: string, grammar: ShellGrammar): ReadText {
-  if (text.length > LONGEST_TEXT) return { commands: [], unclear: [`it is longer than ${LONGEST_TEXT} characters`] }
+  if (text.length > LONGEST_TEXT) return { ...nothing(), unclear: [`it is longer than ${LONGEST_TEXT} characters`] }
   const asWritten = readOnce(text, grammar)
   // The grammar takes an escaped line end for a blank; a shell takes it for nothing, so that a word can
   // go on in the next line. Inside a comment it is neither. Both readings count.
@@ -37,19 +57,27 @@ export function readShellText(text: string, grammar: ShellGrammar): ReadText {
   return {
     commands: [...asWritten.commands, ...joined.commands],
     unclear: [...new Set([...asWritten.unclear, ...joined.unclear])],
+    writes: [...asWritten.writes, ...joined.writes],
+    inputs: [...asWritten.inputs, ...joined.inputs],
+    hints: [...asWritten.hints, ...joined.hints],
   }
 }
 
+const nothing = (): ReadText => ({ commands: [], unclear: [], writes: [], inputs: [], hints: [] })
+
 function readOnce(text: string, grammar: ShellGrammar): ReadText {
-  const read: ReadText = { commands: [], unclear: [] }
+  const read = nothing()
   const note = (what: string) => {
     if (read.unclear.length < SHOWN_UNCLEAR && !read.unclear.includes(what)) read.unclear.push(what)
   }
   const hidden = findHiddenCharacter(text)
   if (hidden !== undefined) note(`it holds the hidden character ${hidden}`)
   const followed = grammar.withTree(text, (root) => {
-    if (root.hasError) note('it is not complete shell text')
-    walk(root, read, note)
+    if (root.hasError) {
+      note('it is not complete shell text')
+      read.hints.push(...piecesOf(text))
+    }
+    new Walk(read, note).from(root)
     return true
   })
   if (!followed) note('it takes too long to read')
@@ -69,18 +97,119 @@ const TRANSPARENT = new Set([
 ])
 const SEPARATORS = new Set(['&&', '||', ';', '|', '|&', '\n', '(', ')', '{', '}', '!'])
 
-/** Visits every node with a stack of its own: agents write texts that are nested thousands deep. */
-function walk(root: Node, read: ReadText, note: (what: string) => void): void {
-  const stack: Node[] = [root]
-  for (let node = stack.pop(); node; node = stack.pop()) {
-    if (node.type === 'command') {
-      read.commands.push({ words: commandWords(node, note), text: shorten(node.text) })
+class Walk {
+  constructor(
+    private readonly read: ReadText,
+    private readonly note: (what: string) => void,
+  ) {}
+
+  /** Visits every node with a stack of its own: agents write texts that are nested thousands deep. */
+  from(root: Node): void {
+    const stack: Node[] = [root]
+    for (let node = stack.pop(); node; node = stack.pop()) {
+      if (node.type === 'command') this.read.commands.push({ words: this.commandWords(node), text: shorten(node.text) })
+      else if (TRANSPARENT.has(node.type)) this.checkChildren(node)
+      else if (node.type === 'heredoc_body') {
+        this.read.inputs.push(node.text)
+        this.read.hints.push(...backquotedIn(node.text))
+      } else if (node.type === 'expansion') this.read.hints.push(...backquotedIn(node.text))
+      else if (node.type === 'variable_assignment') this.noteCommandValue(node)
       pushChildren(node, stack)
-    } else if (TRANSPARENT.has(node.type)) {
-      checkChildren(node, note)
-      pushChildren(node, stack)
-    } else pushChildren(node, stack)
+    }
   }
+
+  private checkChildren(node: Node): void {
+    for (const child of node.children) {
+      if (!child) continue
+      if (!child.isNamed) {
+        if (child.type === '&') this.note('it starts something in the background')
+        else if (!SEPARATORS.has(child.type) && !/^<<-?$/.test(child.type))
+          this.note(`it holds ${JSON.stringify(child.text)}`)
+      } else if (child.type === 'file_redirect') this.noteRedirect(child)
+      else if (child.type === 'herestring_redirect') this.noteHereString(child)
+      else if (child.type === 'heredoc_body') noteHeredoc(node, child, this.note)
+      else if (!TRANSPARENT.has(child.type) && !UNDERSTOOD.has(child.type)) this.note(describe(child))
+    }
+  }
+
+  /** The command's words; whatever else hangs on it (assignments, redirections) is noted. */
+  private commandWords(command: Node): (string | undefined)[] {
+    const words: (string | undefined)[] = []
+    for (const child of command.children) {
+      if (!child) continue
+      if (child.type === 'file_redirect') this.noteRedirect(child)
+      else if (child.type === 'herestring_redirect') this.noteHereString(child)
+      else if (child.type === 'variable_assignment') {
+        if (!isHarmlessAssignment(child)) this.note(describe(child))
+      } else if (!child.isNamed || child.type.endsWith('redirect')) this.note(describe(child))
+      else {
+        // A pair of braces is only itself.
+        const word = words.length > 0 && child.text === '{}' ? '{}' : staticWord(child)
+        if (word === undefined || word === '{')
+          this.note(`${JSON.stringify(shorten(child.text))} is only known when it runs`)
+        if (words.length === 0 && isOpening(child)) {
+          const [, name, value] = ASSIGNMENT.exec(word ?? '') ?? []
+          if (name !== undefined && isCommandVariable(name)) this.read.hints.push(value!)
+          continue
+        }
+        words.push(word)
+      }
+    }
+    return words
+  }
+
+  /** Output thrown away or joined to another stream changes no file; every other redirection might. */
+  private noteRedirect(redirect: Node): void {
+    const text = redirect.text.replaceAll(/\s/g, '')
+    if (/^(\d?>>?|&>>?)\/dev\/null$|^\d?>&[12]$|^\d?<\/dev\/null$/.test(text)) return
+    const operator = redirect.children.find((child) => child && !child.isNamed)?.type
+    const target = redirect.childForFieldName('destination')
+    const path = target && redirect.namedChildren.at(-1)?.equals(target) ? staticWord(target) : undefined
+    const isFile = operator !== undefined && /^(>|>>|&>|&>>|>\|)$/.test(operator)
+    // Bash opens network connections under these names.
+    if (isFile && path !== undefined && path !== '' && !/^\/dev\/(tcp|udp|fd)\b/.test(path))
+      this.read.writes.push({ path, text: shorten(redirect.text) })
+    else this.note(`it redirects (${shorten(redirect.text)})`)
+  }
+
+  private noteHereString(redirect: Node): void {
+    this.note(describe(redirect))
+    const value = redirect.namedChildren.at(-1)
+    const text = value ? staticWord(value) : undefined
+    if (text !== undefined) this.read.inputs.push(text)
+  }
+
+  private noteCommandValue(assignment: Node): void {
+    const [name, value] = readAssignment(assignment)
+    if (value !== undefined && isCommandVariable(name)) this.read.hints.push(value)
+  }
+}
+
+/** In `! { …; }` the grammar takes the brace for a program, and an assignment behind it for an argument. */
+function isOpening({ text, previousSibling }: Node): boolean {
+  if (/^(\{\s*)+$/.test(text)) return true
+  return (ASSIGNMENT.test(text) || /^[{!\s]+$/.test(text)) && previousSibling !== null && isOpening(previousSibling)
+}
+
+/** Pieces between everything that could separate commands. A text that is a piece itself has none. */
+function piecesOf(text: string): string[] {
+  const pieces = text.split(/[;&|\n(){}`]+/, MOST_PIECES).map((piece) => piece.trim())
+  return pieces.length < 2 ? [] : [...new Set(pieces)].filter((piece) => piece !== '')
+}
+
+const backquotedIn = (text: string): string[] =>
+  text.includes('`') ? [...text.matchAll(/`((?:[^`\\]|\\.)+)`/g)].slice(0, MOST_PIECES).map(([, inner]) => inner!) : []
+
+function readAssignment(assignment: Node): [name: string, value: string | undefined] {
+  const value = assignment.childForFieldName('value')
+  const isPlain = assignment.children.some((child) => child?.type === '=')
+  const text = value ? staticWord(value) : ''
+  return [assignment.childForFieldName('name')?.text ?? '', isPlain ? text : undefined]
+}
+
+function isHarmlessAssignment(assignment: Node): boolean {
+  const [name, value] = readAssignment(assignment)
+  return value !== undefined && isHarmlessVariable(name, value)
 }
 
 /** Last child first onto the stack, so that commands come out in the order of the text. */
@@ -91,42 +220,7 @@ function pushChildren(node: Node, stack: Node[]): void {
   }
 }
 
-function checkChildren(node: Node, note: (what: string) => void): void {
-  for (const child of node.children) {
-    if (!child) continue
-    if (!child.isNamed) {
-      if (child.type === '&') note('it starts something in the background')
-      else if (!SEPARATORS.has(child.type) && !/^<<-?$/.test(child.type)) note(`it holds ${JSON.stringify(child.text)}`)
-    } else if (child.type === 'file_redirect') noteRedirect(child, note)
-    else if (child.type === 'heredoc_body') noteHeredoc(node, child, note)
-    else if (!TRANSPARENT.has(child.type) && !UNDERSTOOD.has(child.type)) note(describe(child))
-  }
-}
 const UNDERSTOOD = new Set(['command', 'comment', 'heredoc_start', 'heredoc_end', 'file_descriptor'])
-
-/** The command's words; whatever else hangs on it (assignments, redirections) is noted. */
-function commandWords(command: Node, note: (what: string) => void): (string | undefined)[] {
-  const words: (string | undefined)[] = []
-  for (const child of command.children) {
-    if (!child) continue
-    if (child.type === 'file_redirect') noteRedirect(child, note)
-    else if (child.type === 'variable_assignment' || !child.isNamed || child.type.endsWith('redirect'))
-      note(describe(child))
-    else {
-      const word = staticWord(child)
-      if (word === undefined) note(`${JSON.stringify(shorten(child.text))} is only known when it runs`)
-      words.push(word)
-    }
-  }
-  return words
-}
-
-/** Output thrown away or joined to another stream changes no file; every other redirection might. */
-function noteRedirect(redirect: Node, note: (what: string) => void): void {
-  const text = redirect.text.replaceAll(/\s/g, '')
-  if (!/^(\d?>>?|&>>?)\/dev\/null$|^\d?>&[12]$|^\d?<\/dev\/null$/.test(text))
-    note(`it redirects (${shorten(redirect.text)})`)
-}
 
 /**
  * A here-document is data when its word is quoted or nothing in it can expand, and when it ends where a
