@@ -20,6 +20,8 @@ export interface SessionView {
   title: string
   cwd: string | null
   via: string
+  /** The thread behind a session of Gatehouse's own: it can be read and talked to. */
+  threadId?: string
   posture: Posture
   openedAtMs: number
   closedAtMs: number | null

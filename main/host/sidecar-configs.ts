@@ -41,10 +41,15 @@ export function execServerConfigOf(sources: ConfigSources): ExecServerConfig {
 }
 
 export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
+  const { mcpPort, appServerPort } = sources.settings()
   return {
     socketPath: join(sources.runDir, 'mcp.sock'),
     agentToken: sources.agentToken,
-    http: { port: sources.settings().mcpPort },
+    http: { port: mcpPort },
+    appServer: {
+      socketPath: join(sources.runDir, 'app-server.sock'),
+      ...(appServerPort !== null && { websocket: { port: appServerPort } }),
+    },
     execServer: { socketPath: sources.execSocket() ?? execSocketPath(sources.runDir), token: sources.internalToken },
   }
 }

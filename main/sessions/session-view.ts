@@ -32,6 +32,7 @@ export function sessionView(record: SessionRecord, counts: SessionCounts): Sessi
     title: sessionTitle(record),
     cwd: facts.cwd ?? null,
     via: facts.via,
+    ...(facts.threadId !== undefined && { threadId: facts.threadId }),
     posture: postureOf(record, counts),
     openedAtMs: facts.openedAtMs,
     closedAtMs: closed?.atMs ?? null,
@@ -52,8 +53,8 @@ export function sessionTitle({ facts, derivedTitle }: SessionRecord): string {
   return facts.title || derivedTitle || folder || facts.agentName
 }
 
-function postureOf({ closed }: SessionRecord, counts: SessionCounts): Posture {
+function postureOf({ closed, facts }: SessionRecord, counts: SessionCounts): Posture {
   if (closed) return closed.isLost ? 'failed' : 'ended'
   if (counts.pendingCount > 0) return 'waits'
-  return counts.runningCount > 0 ? 'working' : 'idle'
+  return counts.runningCount > 0 || facts.isWorking === true ? 'working' : 'idle'
 }

@@ -41,6 +41,12 @@ beforeEach(() => {
 })
 
 describe('Sessions', () => {
+  it('a session that says a turn runs is working, without any process', () => {
+    sessions.open(facts({ threadId: 't1' }), source)
+    expect(rows.get(A)).toMatchObject({ posture: 'idle', threadId: 't1' })
+    sessions.update(facts({ threadId: 't1', isWorking: true }))
+    expect(rows.get(A)?.posture).toBe('working')
+  })
   it('shows a session as announced and joins what belongs to it', () => {
     sessions.open(facts({ cwd: '/home/me/shop/', agentVersion: '2' }), source)
     expect(rows.get(A)).toEqual({

@@ -15,6 +15,8 @@ export interface Settings extends Required<SettingsView> {
   /** Loopback ports that outside agents use; 0 = one that is free at each start. */
   execServerPort: number
   mcpPort: number
+  /** Loopback port for clients of the app-server protocol that bring the agents' token; null = not offered. */
+  appServerPort: number | null
   proxyPort: number
   /** Lets commands reach and serve every address of this machine and its networks. Wide; off by default. */
   allowLocalBinding: boolean
@@ -39,6 +41,7 @@ const FIELDS: { [K in keyof Settings]: { decoder: Decoder<Settings[K]>; fallback
   keepInTray: { decoder: boolean, fallback: true },
   execServerPort: { decoder: port, fallback: 0 },
   mcpPort: { decoder: port, fallback: 0 },
+  appServerPort: { decoder: nullable(port), fallback: null },
   proxyPort: { decoder: port, fallback: 0 },
   allowLocalBinding: { decoder: boolean, fallback: false },
   spoolBytes: { decoder: integer(0), fallback: 256 * 1024 * 1024 },

@@ -1,9 +1,10 @@
 import { ExecClient, unixSocketConnector } from '../exec-server/client/index.ts'
 import { decode, unknown } from '../protocol/decode.ts'
-import { mcpServerConfig, type McpServerConfig } from '../protocol/host-channel.ts'
+import { mcpServerConfig, threadsCall, type McpServerConfig } from '../protocol/host-channel.ts'
 import { canonicalSubject } from '../protocol/subject.ts'
 import { RpcError } from '../rpc/rpc-error.ts'
 import type { HostContext, SidecarInstance } from '../rpc/sidecar.ts'
+import { HostedAppServer } from './app-server/hosted-app-server.ts'
 import { listenForAttach } from './attach/attach-listener.ts'
 import { listenHttp, type HttpListener } from './http/http-listener.ts'
 import { ExecClientPort } from './processes/exec-client-port.ts'
@@ -24,19 +25,32 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   const log = (message: string) => console.error(message)
   const client = config.execServer && execClient(config.execServer, log)
   const exec = client ? new ExecClientPort(client) : new NoExecPort('this host has no exec server')
-  const registry = new SessionRegistry(new PeerHostLink(host), exec)
+  const link = new PeerHostLink(host)
+  const registry = new SessionRegistry(link, exec)
   const { socketPath, agentToken } = config
   const socket = await listenForAttach({ socketPath, agentToken, registry, log })
   const http = await offerHttp(config, registry, log)
+  const sessions = new HostedAppServer({
+    home: params.dataDir,
+    exec: client ?? { start: () => Promise.reject(new RpcError('unavailable', 'this host has no exec server')) },
+    host: link,
+    send: (method, news) => host.notify('threads/news', { method, params: news }),
+    log,
+  })
+  const offered = config.appServer
+    ? await sessions.listen(config.appServer, agentToken)
+    : { endpoints: {}, warnings: [] }
+  host.onRequest('threads/call', threadsCall, ({ method, params: given }) => sessions.call(method, given))
 
   // Agents hear of a wait from the first moment, whether it became a card or not.
   host.onNotification('approvals/pending', unknown, () => {})
   return {
-    endpoints: { unix: socket.path, ...('url' in http ? { http: http.url } : {}) },
-    warnings: 'problem' in http ? [http.problem] : [],
+    endpoints: { unix: socket.path, ...('url' in http ? { http: http.url } : {}), ...offered.endpoints },
+    warnings: [...('problem' in http ? [http.problem] : []), ...offered.warnings],
     configure: (changed) => rejectChange(config, changed),
     async shutdown() {
       await registry.dispose('Gatehouse is stopping')
+      await sessions.close()
       await Promise.all([socket.close(), 'url' in http ? http.close() : undefined])
       await client?.close('the MCP server is stopping')
     },

@@ -98,6 +98,15 @@ export const mcpServerConfig = object({
   agentToken: string,
   http: optional(object({ port: integer(0, 65535) })),
   execServer: nullable(object({ socketPath: string, token: string })),
+  /** Where clients of the app-server protocol reach Gatehouse's own sessions; absent = nowhere. */
+  appServer: optional(
+    object({
+      /** 0600 unix socket that speaks WebSocket. */
+      socketPath: string,
+      /** Loopback WebSocket for clients that bring the agents' token; absent = not offered. */
+      websocket: optional(object({ port: integer(0, 65535) })),
+    }),
+  ),
 })
 export const networkRule = object({
   id: ruleId,
@@ -192,14 +201,31 @@ export const sessionFacts = object({
   agentVersion: optional(string),
   title: optional(string),
   cwd: optional(string),
-  /** How it reached us: `mcp-stdio`, `mcp-http`, `exec-ws`, `exec-unix`, `command-line`. */
+  /** How it reached us: `mcp-stdio`, `mcp-http`, `exec-ws`, `exec-unix`, `app-server`, `command-line`. */
   via: string,
+  /** A turn of it runs; absent where nobody can tell. */
+  isWorking: optional(boolean),
+  /** The thread behind a session of Gatehouse's own. */
+  threadId: optional(string),
   pid: optional(integer(1)),
   openedAtMs: integer(0),
 })
 export type SessionFacts = Infer<typeof sessionFacts>
 /** Notifications: `sessions/opened` SessionFacts, `sessions/updated` SessionFacts, `sessions/closed`. */
 export const sessionClosed = object({ id: sessionId, reason: optional(string), closedAtMs: integer(0) })
+
+// ---------------------------------------------------------------- threads (host <-> mcp-server)
+
+/**
+ * host -> mcp-server `threads/call` -> the method's result: one request of the app-server protocol, made
+ * as the owner's own client. Fails as the method fails, with its words.
+ */
+export const threadsCall = object({ method: string, params: unknown })
+/**
+ * Notification mcp-server -> host `threads/news`: notifications of that protocol about threads the host
+ * has started or resumed. Deltas are joined and long texts cut; the stored item has all of it.
+ */
+export const threadsNews = object({ method: string, params: unknown })
 
 // ---------------------------------------------------------------- processes (exec-server <-> host)
 

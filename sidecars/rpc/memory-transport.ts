@@ -54,7 +54,7 @@ class MemoryTransport implements Transport {
   }
 }
 
-/** Two linked transports in one process, for tests. Delivery is asynchronous, in order, and bounded like any other. */
+/** Two linked transports in one process. Delivery is asynchronous, in order, and bounded like any other. */
 export function memoryPair(label = 'memory', limits: Partial<QueueLimits> = {}): [Transport, Transport] {
   const a = new MemoryTransport(`${label} a`, limits)
   const b = new MemoryTransport(`${label} b`, limits)

@@ -1,9 +1,10 @@
 /** The app server: connections, methods, threads and what they share. */
 import type { Emit } from '../../protocol/app-server/notifications.ts'
 import { GATEHOUSE_VERSION } from '../../protocol/version.ts'
-import type { ExecClient } from '../../exec-server/client/index.ts'
 import type { Transport } from '../../rpc/transport.ts'
-import type { CommandRules, EngineServices, SandboxRoots } from '../engine/services.ts'
+import type { ClientRequests } from '../../protocol/app-server/server-requests.ts'
+import type { Thread } from '../../protocol/app-server/thread.ts'
+import type { CommandRules, CommandStarter, EngineServices, SandboxRoots } from '../engine/services.ts'
 import type { Settings } from '../engine/thread-settings.ts'
 import { modelInfo } from '../model/model-catalogue.ts'
 import { resolveProvider } from '../model/provider.ts'
@@ -35,13 +36,23 @@ const MAX_REQUESTS = 128
 
 export interface AppServerOptions {
   home: string
-  exec: () => ExecClient
+  exec: () => CommandStarter
   rules: CommandRules
   sandboxObject: EngineServices['sandboxObject']
   sandboxRoots: (settings: Settings) => Promise<SandboxRoots>
   shell: { path: string; name: string }
   log: (message: string) => void
   nowMs?: () => number
+  /** Somebody beside the clients who can answer what the engine asks. */
+  askAlso?: (clients: ClientRequests) => ClientRequests
+  watch?: ThreadWatcher
+}
+
+/** Follows the threads of a server, whoever works with them. */
+export interface ThreadWatcher {
+  loaded(thread: Thread): void
+  unloaded(threadId: string): void
+  notified: Emit
 }
 
 /** Owned by the entry. `serve` takes a connection; `close` ends everything. */
@@ -50,16 +61,24 @@ export class AppServer {
   private readonly methods = new MethodTable(new RequestQueues())
   private readonly context: ServerContext
   private readonly responses = new ResponsesClient()
+  private readonly asked: ClientRequests
   private idleWaiters: (() => void)[] = []
 
   constructor(private readonly options: AppServerOptions) {
     const nowMs = options.nowMs ?? Date.now
     const store = new ThreadStore({ home: options.home, nowMs, onProblem: options.log })
-    const emit: Emit = (method, params) => this.broadcast(method, params)
+    const { watch } = options
+    const emit: Emit = watch
+      ? (method, params) => {
+          watch.notified(method, params)
+          this.broadcast(method, params)
+        }
+      : (method, params) => this.broadcast(method, params)
     const requests = new PendingRequests({
       subscribers: (threadId) => this.subscribersOf(threadId),
       resolved: (threadId, requestId, asked) => this.tellResolved(threadId, requestId, asked),
     })
+    this.asked = options.askAlso?.(requests) ?? requests
     const readStates = new ReadStates()
     const keeper = new ThreadKeeper(emit)
     const mcp = new McpConnections(emit, GATEHOUSE_VERSION)
@@ -77,6 +96,8 @@ export class AppServer {
         keeper.turnEnded(thread, last)
         this.wakeIfIdle()
       },
+      onLoaded: (thread) => watch?.loaded(threads.view(thread)),
+      onUnloaded: (threadId) => watch?.unloaded(threadId),
       announce: (method, threadId) => {
         emit('thread/status/changed', { threadId, status: { type: 'notLoaded' } })
         emit(method, { threadId })
@@ -168,7 +189,7 @@ export class AppServer {
     const window = config.model_context_window
     return {
       emit,
-      requests: this.context.requests,
+      requests: this.asked,
       store: this.context.store,
       responses: this.responses,
       exec: this.options.exec,

@@ -4,6 +4,7 @@
  */
 import type {
   AskFailure,
+  AskOptions,
   ClientRequests,
   ServerRequestMap,
   ServerRequestMethod,
@@ -45,7 +46,7 @@ export class PendingRequests implements ClientRequests {
   ask<M extends ServerRequestMethod>(
     method: M,
     params: ServerRequestMap[M]['params'],
-    { threadId, signal }: { threadId: string; signal: AbortSignal },
+    { threadId, signal }: AskOptions,
   ): Promise<ServerRequestMap[M]['answer']> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error)

@@ -1,12 +1,13 @@
 /** `gatehouse app-server`: the app-server v2 protocol over stdio, a WebSocket or a unix socket. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
-import { homedir, userInfo } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { commandConnector, ExecClient } from '../../exec-server/client/index.ts'
 import { LinesTransport } from '../../rpc/lines-transport.ts'
 import { AppServer } from './app-server.ts'
+import { loginShell } from './login-shell.ts'
 import { listen, ListenError, parseListen, type Authorize } from './listen.ts'
 import { PlainRules } from './plain-rules.ts'
 import { sandboxObjectOf, sandboxRootsOf } from './sandbox-policy.ts'
@@ -42,7 +43,6 @@ async function main(argv: string[]): Promise<number> {
   const home = process.env.CODEX_HOME ?? process.env.GATEHOUSE_HOME ?? join(homedir(), '.gatehouse')
   const log = (message: string) => void process.stderr.write(`app-server: ${message}\n`)
   const rules = new PlainRules(home)
-  await rules.load()
   const exec = lazyExec()
   const server = new AppServer({
     home,
@@ -192,11 +192,6 @@ function defaultSocket(home: string): string {
   const folder = join(home, 'app-server-control')
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   return join(folder, 'app-server-control.sock')
-}
-
-function loginShell(): { path: string; name: string } {
-  const path = userInfo().shell || process.env.SHELL || '/bin/sh'
-  return { path, name: basename(path) }
 }
 
 process.on('unhandledRejection', (error) => {

@@ -1,7 +1,8 @@
 /**
- * Command rules of an app server that runs without a host: prefix rules of its own home folder. Only
+ * Command rules of the engine: prefix rules of its own home folder, read again when the file changes. Only
  * plain command lines are read; everything else has no verdict and is left to the policy.
  */
+import { readFileSync, statSync } from 'node:fs'
 import { appendFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CommandRules, CommandVerdict } from '../engine/services.ts'
@@ -64,14 +65,19 @@ interface Rule {
 
 export class PlainRules implements CommandRules {
   private rules: Rule[] = []
+  private stamp = ''
   private readonly path: string
 
   constructor(home: string) {
     this.path = join(home, 'rules', 'default.rules')
   }
 
-  async load(): Promise<void> {
-    const text = await readFile(this.path, 'utf8').catch(() => '')
+  private refresh(): void {
+    const found = statSync(this.path, { throwIfNoEntry: false })
+    const stamp = found ? `${found.mtimeMs} ${found.size} ${found.ino}` : ''
+    if (stamp === this.stamp) return
+    this.stamp = stamp
+    const text = found ? readFileSync(this.path, 'utf8') : ''
     this.rules = text.split('\n').flatMap((line) => {
       const found = RULE.exec(line.trim())
       if (!found) return []
@@ -84,6 +90,7 @@ export class PlainRules implements CommandRules {
   }
 
   judge(argv: readonly string[]): CommandVerdict {
+    this.refresh()
     const commands = plainCommands(argv)
     const whole = argv.join(' ')
     if (!commands) {
@@ -115,6 +122,7 @@ export class PlainRules implements CommandRules {
   }
 
   acceptsPrefix(prefix: readonly string[], argv: readonly string[]): boolean {
+    this.refresh()
     if (prefix.length === 0 || (prefix.length === 1 && BANNED.has(prefix[0]!))) return false
     const commands = plainCommands(argv)
     return commands !== null && commands.every((words) => startsWith(words, prefix) || this.effectOf(words) === 'allow')
@@ -122,7 +130,6 @@ export class PlainRules implements CommandRules {
 
   async addPrefix(prefix: readonly string[]): Promise<void> {
     const line = `prefix_rule(pattern=${JSON.stringify(prefix).replaceAll('","', '", "')}, decision="allow")`
-    this.rules.push({ prefix: [...prefix], effect: 'allow' })
     await mkdir(join(this.path, '..'), { recursive: true, mode: 0o700 })
     const before = await readFile(this.path, 'utf8').catch(() => '')
     if (before.split('\n').includes(line)) return

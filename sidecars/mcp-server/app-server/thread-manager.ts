@@ -53,6 +53,8 @@ export interface ThreadManagerOptions {
   hasSubscribers: (threadId: string) => boolean
   onEnding: (threadId: string, turnId: string) => void
   onIdle: (thread: LoadedThread, last: 'completed' | 'interrupted' | 'failed') => void
+  onLoaded: (thread: LoadedThread) => void
+  onUnloaded: (threadId: string) => void
   announce: (method: 'thread/closed', threadId: string) => void
 }
 
@@ -198,6 +200,7 @@ export class ThreadManager {
       thread.session.shutdown(),
       new Promise((resolve) => setTimeout(resolve, SHUTDOWN_LIMIT_MS).unref()),
     ])
+    this.options.onUnloaded(threadId)
   }
 
   /** Starts the clock when nobody watches an idle thread any more. */
@@ -253,6 +256,7 @@ export class ThreadManager {
       extras: extrasOf(extras),
     }
     this.loaded.set(stored.id, thread)
+    this.options.onLoaded(thread)
     return thread
   }
 

@@ -2,6 +2,7 @@
 import type { CommandDecision } from '../../protocol/app-server/server-requests.ts'
 import type { CommandExecutionItem } from '../../protocol/app-server/thread-item.ts'
 import type { ActiveTurn } from './active-turn.ts'
+import { commandEnvironment } from './command-environment.ts'
 import { sessionKey, type CommandPlan, type CommandRequest } from './command-approval.ts'
 import type { ThreadRuntime } from './thread-runtime.ts'
 import { TurnStop, type ToolOutput } from './tool-call.ts'
@@ -29,6 +30,7 @@ export async function askForCommand(
 ): Promise<ApprovedCommand | { output: ToolOutput }> {
   const startedAtMs = thread.services.nowMs()
   let announced = startedAtMs
+  let words: string | undefined
   const decision = await thread
     .ask(
       'item/commandExecution/requestApproval',
@@ -48,9 +50,23 @@ export async function askForCommand(
       },
       signal,
       'waitingOnApproval',
-      () => (announced = thread.beginItem(turn.id, { ...item })),
+      {
+        announce: () => (announced = thread.beginItem(turn.id, { ...item })),
+        subject: {
+          kind: 'command',
+          argv: request.argv,
+          cwd: request.cwd,
+          envChanges: commandEnvironment(),
+          tty: request.tty,
+          stdin: request.tty ? 'tty' : 'none',
+          sandbox: 'none',
+        },
+      },
     )
-    .then((answer) => answer.decision)
+    .then((answer) => {
+      words = answer.words
+      return answer.decision
+    })
     .catch((error: unknown) => {
       signal.throwIfAborted()
       return { failed: (error as Error).message }
@@ -65,7 +81,7 @@ export async function askForCommand(
   if (verdict === 'run') return { outsideSandbox: true, startedAtMs: announced }
   thread.finishItem(turn.id, { ...item, status: 'declined' }, announced)
   if (verdict === 'stop') throw new TurnStop('cancelled by the user')
-  return { output: { content: REJECTED, success: false } }
+  return { output: { content: words ? `exec_command failed: rejected by user: ${words}` : REJECTED, success: false } }
 }
 
 async function act(

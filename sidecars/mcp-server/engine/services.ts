@@ -51,13 +51,16 @@ export interface ModelInfo {
   known: boolean
 }
 
+/** What the engine needs of the exec server. */
+export type CommandStarter = Pick<ExecClient, 'start'>
+
 export interface EngineServices {
   emit: Emit
   requests: ClientRequests
   store: ThreadStore
   responses: ResponsesClient
   /** Connects when first used. */
-  exec: () => ExecClient
+  exec: () => CommandStarter
   rules: CommandRules
   mcp: McpTools
   provider: (settings: Settings) => ModelProvider

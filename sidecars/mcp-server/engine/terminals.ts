@@ -3,8 +3,9 @@
  * background terminals that later calls poll and type into. They outlive turns; the thread ends them.
  */
 import { randomInt } from 'node:crypto'
-import type { ExecClient, ExecProcess, ExecStart } from '../../exec-server/client/index.ts'
+import type { ExecProcess, ExecStart } from '../../exec-server/client/index.ts'
 import { OutputBuffer } from './output-buffer.ts'
+import type { CommandStarter } from './services.ts'
 
 const MAX_TERMINALS = 64
 /** The newest ones are never given up to make room. */
@@ -136,7 +137,7 @@ export class Terminals {
   private readonly byId = new Map<number, Terminal>()
   private clock = 0
 
-  constructor(private readonly exec: () => ExecClient) {}
+  constructor(private readonly exec: () => CommandStarter) {}
 
   /** Starts a command. Rejects as ExecClient.start does. */
   async start(request: TerminalStart): Promise<Terminal> {

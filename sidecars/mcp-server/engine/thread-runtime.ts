@@ -2,6 +2,7 @@
 import type { Emit } from '../../protocol/app-server/notifications.ts'
 import type { ServerRequestMap, ServerRequestMethod } from '../../protocol/app-server/server-requests.ts'
 import type { ThreadActiveFlag } from '../../protocol/app-server/thread.ts'
+import type { Subject } from '../../protocol/subject.ts'
 import type { ThreadItem } from '../../protocol/app-server/thread-item.ts'
 import type { ModelHistory } from './model-history.ts'
 import type { EngineServices } from './services.ts'
@@ -18,6 +19,13 @@ export interface SessionApprovals {
   mcpTools: Set<string>
   writeRoots: Set<string>
   network: boolean
+}
+
+export interface AskMore {
+  /** Runs between the change of status and the question. */
+  announce?: () => void
+  /** Exactly what is done on a yes. */
+  subject?: Subject
 }
 
 export interface ThreadRuntime {
@@ -40,15 +48,14 @@ export interface ThreadRuntime {
   /** Other records of the rollout. */
   recordEvent(event: Record<string, unknown>): void
   /**
-   * Asks the clients. While it waits the thread's status carries `flag`; `announce` runs between the
-   * status and the question.
+   * Asks the clients. While it waits the thread's status carries `flag`.
    */
   ask<M extends ServerRequestMethod>(
     method: M,
     params: ServerRequestMap[M]['params'],
     signal: AbortSignal,
     flag: ThreadActiveFlag,
-    announce?: () => void,
+    more?: AskMore,
   ): Promise<ServerRequestMap[M]['answer']>
   warn(message: string): void
 }

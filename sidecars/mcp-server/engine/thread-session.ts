@@ -29,7 +29,7 @@ import {
   type Settings,
   type SettingsOverrides,
 } from './thread-settings.ts'
-import type { DynamicToolSpec, SessionApprovals, ThreadRuntime } from './thread-runtime.ts'
+import type { DynamicToolSpec, SessionApprovals, AskMore, ThreadRuntime } from './thread-runtime.ts'
 import { addUsage, tokenCountRecord, usageView } from './token-usage.ts'
 import { TurnStop } from './tool-call.ts'
 import { runTurnLoop } from './turn-loop.ts'
@@ -309,13 +309,17 @@ export class ThreadSession implements ThreadRuntime {
     params: ServerRequestMap[M]['params'],
     signal: AbortSignal,
     flag: ThreadActiveFlag,
-    announce?: () => void,
+    { announce, subject }: AskMore = {},
   ): Promise<ServerRequestMap[M]['answer']> {
     this.flags.push(flag)
     this.announceStatus()
     announce?.()
     try {
-      return await this.services.requests.ask(method, params, { threadId: this.id, signal })
+      return await this.services.requests.ask(method, params, {
+        threadId: this.id,
+        signal,
+        ...(subject && { subject }),
+      })
     } finally {
       this.flags.splice(this.flags.indexOf(flag), 1)
       // A turn that is over has announced its own end.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { decode } from '../../protocol/decode.ts'
-import type { Decision } from '../../protocol/decision.ts'
+import type { Decision, Scope } from '../../protocol/decision.ts'
 import { approvalsAnswer, type SessionFacts } from '../../protocol/host-channel.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { canonicalSubject, subject, type Subject } from '../../protocol/subject.ts'
@@ -28,6 +28,15 @@ export interface HostLink {
   decide(question: ToolUseQuestion, signal: AbortSignal): Promise<Decision>
 }
 
+/** A question to the owner about anything that can be shown as a subject. */
+export interface OwnerQuestion {
+  sessionId: SessionId
+  toolCallId?: string
+  subject: Subject
+  /** How long an answer may hold. */
+  scopes: Scope[]
+}
+
 export class PeerHostLink implements HostLink {
   readonly isPresent = true
 
@@ -41,11 +50,22 @@ export class PeerHostLink implements HostLink {
     this.peer.notify('sessions/closed', { id, reason, closedAtMs: Date.now() })
   }
 
-  async decide({ sessionId, toolCallId, toolName, input }: ToolUseQuestion, signal: AbortSignal): Promise<Decision> {
-    const asked = decode(subject, { kind: 'toolUse', toolName, input })
+  updated(session: SessionFacts): void {
+    this.peer.notify('sessions/updated', session)
+  }
+
+  decide({ sessionId, toolCallId, toolName, input }: ToolUseQuestion, signal: AbortSignal): Promise<Decision> {
+    const asked: Subject = { kind: 'toolUse', toolName, input }
+    return this.ask({ sessionId, toolCallId, subject: asked, scopes: ['once', 'session', 'always'] }, signal)
+  }
+
+  /** Like `decide`, about any subject. */
+  async ask(question: OwnerQuestion, signal: AbortSignal): Promise<Decision> {
+    const { sessionId, toolCallId, scopes } = question
+    const asked = decode(subject, question.subject)
     const answer = await this.peer.request(
       'approvals/request',
-      { subject: asked, origin: { sessionId, toolCallId }, gate: 'ask' },
+      { subject: asked, origin: { sessionId, toolCallId }, gate: 'ask', scopes },
       approvalsAnswer,
       { signal },
     )

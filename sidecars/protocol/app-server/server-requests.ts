@@ -1,4 +1,5 @@
 /** Requests that the server sends to its clients (app-server v2): method -> params and answer. */
+import type { Subject } from '../subject.ts'
 import type { CommandAction } from './thread-item.ts'
 
 export type CommandDecision =
@@ -14,6 +15,11 @@ interface OfItem {
   threadId: string
   turnId: string
   itemId: string
+}
+
+/** What the owner says to the model with a no. Only Gatehouse's own Inbox can; the wire has no such member. */
+interface Words {
+  words?: string
 }
 
 export interface FileSystemPermissions {
@@ -43,11 +49,11 @@ export interface ServerRequestMap {
       proposedNetworkPolicyAmendments?: { host: string; action: 'allow' | 'deny' }[]
       availableDecisions: CommandDecision[]
     }
-    answer: { decision: CommandDecision }
+    answer: { decision: CommandDecision } & Words
   }
   'item/fileChange/requestApproval': {
     params: OfItem & { startedAtMs: number; reason: string | null; grantRoot: string | null }
-    answer: { decision: FileChangeDecision }
+    answer: { decision: FileChangeDecision } & Words
   }
   'item/tool/requestUserInput': {
     params: OfItem & {
@@ -75,7 +81,7 @@ export interface ServerRequestMap {
       _meta: unknown
       [member: string]: unknown
     }
-    answer: { action: 'accept' | 'decline' | 'cancel'; content: unknown; _meta: unknown }
+    answer: { action: 'accept' | 'decline' | 'cancel'; content: unknown; _meta: unknown } & Words
   }
   'item/permissions/requestApproval': {
     params: OfItem & {
@@ -85,7 +91,7 @@ export interface ServerRequestMap {
       reason: string | null
       permissions: AdditionalPermissions
     }
-    answer: { permissions: AdditionalPermissions; scope: 'turn' | 'session'; strictAutoReview?: boolean }
+    answer: { permissions: AdditionalPermissions; scope: 'turn' | 'session'; strictAutoReview?: boolean } & Words
   }
   'item/tool/call': {
     params: {
@@ -104,6 +110,13 @@ export type ServerRequestMethod = keyof ServerRequestMap
 /** Thrown to the asker when nobody answered properly; never a yes. */
 export type AskFailure = 'withdrawn' | 'client-error' | 'undecodable'
 
+export interface AskOptions {
+  threadId: string
+  signal: AbortSignal
+  /** Exactly what is done on a yes, where the params only describe it. */
+  subject?: Subject
+}
+
 export interface ClientRequests {
   /**
    * Asks every subscriber of the thread under one id; the first proper answer wins and everyone asked is
@@ -113,6 +126,6 @@ export interface ClientRequests {
   ask<M extends ServerRequestMethod>(
     method: M,
     params: ServerRequestMap[M]['params'],
-    options: { threadId: string; signal: AbortSignal },
+    options: AskOptions,
   ): Promise<ServerRequestMap[M]['answer']>
 }

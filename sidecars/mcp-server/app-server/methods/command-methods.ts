@@ -11,7 +11,8 @@ import {
   unknown,
   withDefault,
 } from '../../../protocol/decode.ts'
-import type { ExecClient, ExecProcess } from '../../../exec-server/client/index.ts'
+import type { ExecProcess } from '../../../exec-server/client/index.ts'
+import type { CommandStarter } from '../../engine/services.ts'
 import type { AppConnection } from '../connection.ts'
 import { method, type Method } from '../method-table.ts'
 import { invalidRequest } from '../wire-error.ts'
@@ -54,7 +55,7 @@ const byHandle = (params: { processHandle: string }, connection: AppConnection) 
   access: 'exclusive' as const,
 })
 
-export function commandMethods(exec: () => ExecClient, defaultCwd: () => string): Record<string, Method> {
+export function commandMethods(exec: () => CommandStarter, defaultCwd: () => string): Record<string, Method> {
   const running = new Map<string, ExecProcess>()
   const name = (connection: AppConnection, kind: 'exec' | 'process', id: string): string =>
     `${kind}:${connection.id}:${id}`

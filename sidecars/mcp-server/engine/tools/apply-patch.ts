@@ -1,5 +1,6 @@
 /** `apply_patch`: edits files, all or none, asking where it would write outside the sandbox's roots. */
 import type { FileChange, FileChangeItem } from '../../../protocol/app-server/thread-item.ts'
+import type { Subject } from '../../../protocol/subject.ts'
 import { describeChanges } from '../../patch/apply-patch.ts'
 import { commitPatch } from '../../patch/commit-patch.ts'
 import { parsePatch, PatchError } from '../../patch/parse-patch.ts'
@@ -90,6 +91,7 @@ async function askForChange(
   signal: AbortSignal,
 ): Promise<number> {
   let startedAtMs = thread.services.nowMs()
+  let words: string | undefined
   const decision = await thread
     .ask(
       'item/fileChange/requestApproval',
@@ -103,9 +105,12 @@ async function askForChange(
       },
       signal,
       'waitingOnApproval',
-      () => (startedAtMs = thread.beginItem(turn.id, item)),
+      { announce: () => (startedAtMs = thread.beginItem(turn.id, item)), subject: changeSubject(changes, outside) },
     )
-    .then((answer) => answer.decision)
+    .then((answer) => {
+      words = answer.words
+      return answer.decision
+    })
     .catch((error: unknown) => {
       signal.throwIfAborted()
       thread.finishItem(turn.id, { ...item, status: 'failed' }, startedAtMs)
@@ -116,7 +121,20 @@ async function askForChange(
   if (decision === 'accept' || decision === 'acceptForSession') return startedAtMs
   thread.finishItem(turn.id, { ...item, status: 'declined' }, startedAtMs)
   if (decision === 'cancel') throw new TurnStop('cancelled by the user')
-  throw new ToolFailure('patch rejected by user')
+  throw new ToolFailure(words ? `patch rejected by user: ${words}` : 'patch rejected by user')
+}
+
+function changeSubject(changes: readonly PlannedChange[], outside: readonly string[]): Subject {
+  return {
+    kind: 'fileChange',
+    changes: changes.map((change) => ({
+      path: change.realPath,
+      kind: change.kind,
+      ...(change.realMovedTo === null ? {} : { movedTo: change.realMovedTo }),
+      diff: change.diff,
+      outsideRoots: outside.includes(change.realPath) || outside.includes(change.realMovedTo ?? change.realPath),
+    })),
+  }
 }
 
 function fileChange(change: PlannedChange): FileChange {

@@ -94,13 +94,15 @@ async function approve(
       },
       signal,
       'waitingOnApproval',
+      { subject: { kind: 'toolUse', toolName: `${spec.server}/${spec.tool}`, input: args } },
     )
     .catch((error: unknown) => {
       signal.throwIfAborted()
       throw new ToolFailure(`user rejected MCP tool call: approval could not be obtained: ${(error as Error).message}`)
     })
   if (answer.action === 'cancel') throw new TurnStop('cancelled by the user')
-  if (answer.action !== 'accept') throw new ToolFailure('user rejected MCP tool call')
+  if (answer.action !== 'accept')
+    throw new ToolFailure(`user rejected MCP tool call${answer.words ? `: ${answer.words}` : ''}`)
   const persist = (answer._meta as { persist?: unknown } | null)?.persist
   if (persist === 'session' || persist === 'always') thread.approvals.mcpTools.add(key)
 }

@@ -48,6 +48,13 @@ export function requestPermissionsTool(thread: ThreadRuntime): ToolHandler {
           },
           signal,
           'waitingOnApproval',
+          {
+            subject: {
+              kind: 'toolUse',
+              toolName: 'request_permissions',
+              input: { cwd: turn.settings.cwd, ...permissions },
+            },
+          },
         )
         .catch((error: unknown) => {
           signal.throwIfAborted()
@@ -62,7 +69,11 @@ export function requestPermissionsTool(thread: ThreadRuntime): ToolHandler {
         turn.grantedWriteRoots.push(...granted.write)
         turn.grantedNetwork ||= granted.network
       }
-      return { content: JSON.stringify({ permissions: answer.permissions ?? {}, scope }), success: true }
+      const { words } = answer
+      return {
+        content: JSON.stringify({ permissions: answer.permissions ?? {}, scope, ...(words ? { message: words } : {}) }),
+        success: true,
+      }
     },
   }
 }

@@ -1,0 +1,75 @@
+/** The app server inside the MCP server: it listens at once and is made when somebody first wants it. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { McpServerConfig } from '../../protocol/host-channel.ts'
+import type { Transport } from '../../rpc/transport.ts'
+import type { HostedOptions, HostedParts } from './hosted-parts.ts'
+import { listen, type Authorize, type Listener } from './listen.ts'
+
+/** Owned by the sidecar. */
+export class HostedAppServer {
+  private made: Promise<HostedParts> | null = null
+  private readonly listeners: Listener[] = []
+
+  constructor(private readonly options: HostedOptions) {}
+
+  /**
+   * Listens where the configuration says. Resolves with the addresses and with what could not be offered.
+   */
+  async listen(
+    { socketPath, websocket }: NonNullable<McpServerConfig['appServer']>,
+    agentToken: string,
+  ): Promise<{ endpoints: Record<string, string>; warnings: string[] }> {
+    const onConnection = (transport: Transport): void => void this.serve(transport)
+    const endpoints: Record<string, string> = {}
+    const warnings: string[] = []
+    const offer = async (name: string, address: Parameters<typeof listen>[0], authorize: Authorize) => {
+      try {
+        const listener = await listen(address, { authorize, onConnection })
+        this.listeners.push(listener)
+        endpoints[name] = listener.url
+      } catch (error) {
+        warnings.push(`Clients of the app-server protocol cannot connect here: ${(error as Error).message}`)
+      }
+    }
+    // Who can open the socket is the owner: the folder is theirs and closed to every sandbox.
+    await offer('appServer', { kind: 'unix', path: socketPath }, () => undefined)
+    if (websocket)
+      await offer('appServerWs', { kind: 'ws', host: '127.0.0.1', port: websocket.port }, bearer(agentToken))
+    return { endpoints, warnings }
+  }
+
+  /** One call of the owner's own client. */
+  async call(method: string, params: unknown): Promise<unknown> {
+    return (await this.parts()).client.call(method, params)
+  }
+
+  /** The server itself, made if need be. */
+  parts(): Promise<HostedParts> {
+    return (this.made ??= import('./hosted-parts.ts').then(({ createHostedParts }) => createHostedParts(this.options)))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.listeners.map((listener) => listener.close()))
+    const parts = await this.made
+    parts?.client.close()
+    await parts?.server.close()
+  }
+
+  private async serve(transport: Transport): Promise<void> {
+    try {
+      ;(await this.parts()).server.serve(transport)
+    } catch (error) {
+      this.options.log(`the app server cannot be made: ${(error as Error).message}`)
+      transport.close('the app server cannot be made')
+    }
+  }
+}
+
+function bearer(token: string): Authorize {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return (header) => {
+    const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]
+    if (given === undefined) return 'missing websocket bearer token'
+    return timingSafeEqual(digest(given), digest(token)) ? undefined : 'invalid websocket bearer token'
+  }
+}

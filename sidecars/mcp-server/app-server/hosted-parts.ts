@@ -1,0 +1,42 @@
+/** What the app server is made of under a host. Loaded with its first use. */
+import type { CommandStarter } from '../engine/services.ts'
+import type { PeerHostLink } from '../sessions/host-link.ts'
+import { AppServer } from './app-server.ts'
+import { HostApprovals } from './host-approvals.ts'
+import { HostClient } from './host-client.ts'
+import { loginShell } from './login-shell.ts'
+import { PlainRules } from './plain-rules.ts'
+import { sandboxObjectOf, sandboxRootsOf } from './sandbox-policy.ts'
+import { sessionCommands } from './session-commands.ts'
+import { ThreadSessions } from './thread-sessions.ts'
+
+export interface HostedOptions {
+  /** Sessions, their index and config.toml are kept here. */
+  home: string
+  exec: CommandStarter
+  host: PeerHostLink
+  /** Takes news of the threads that the host's own client works with. */
+  send: (method: string, params: Record<string, unknown>) => void
+  log: (message: string) => void
+}
+
+export interface HostedParts {
+  server: AppServer
+  client: HostClient
+}
+
+export function createHostedParts({ home, exec, host, send, log }: HostedOptions): HostedParts {
+  const commands = sessionCommands(exec, host)
+  const server = new AppServer({
+    home,
+    exec: () => commands,
+    rules: new PlainRules(home),
+    sandboxObject: sandboxObjectOf,
+    sandboxRoots: sandboxRootsOf,
+    shell: loginShell(),
+    log,
+    askAlso: (clients) => new HostApprovals(clients, host),
+    watch: new ThreadSessions(host),
+  })
+  return { server, client: new HostClient(server, send) }
+}

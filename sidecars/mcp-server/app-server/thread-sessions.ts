@@ -1,0 +1,75 @@
+/** Shows each loaded thread to the host as a session of Gatehouse's own. */
+import type { Emit, NotificationMap } from '../../protocol/app-server/notifications.ts'
+import type { Thread } from '../../protocol/app-server/thread.ts'
+import type { UserMessageItem } from '../../protocol/app-server/thread-item.ts'
+import type { SessionFacts } from '../../protocol/host-channel.ts'
+import type { SessionId } from '../../protocol/ids.ts'
+import { GATEHOUSE_VERSION } from '../../protocol/version.ts'
+import type { PeerHostLink } from '../sessions/host-link.ts'
+import type { ThreadWatcher } from './app-server.ts'
+
+const TITLE_CHARACTERS = 80
+
+/** The session that a thread is to the rest of the house. */
+export const sessionOfThread = (threadId: string): SessionId => `ses_${threadId}` as SessionId
+
+export class ThreadSessions implements ThreadWatcher {
+  private readonly open = new Map<string, SessionFacts>()
+
+  constructor(private readonly host: Pick<PeerHostLink, 'opened' | 'updated' | 'closed'>) {}
+
+  loaded(thread: Thread): void {
+    const facts: SessionFacts = {
+      id: sessionOfThread(thread.id),
+      agentName: 'Gatehouse',
+      agentVersion: GATEHOUSE_VERSION,
+      title: titleOf(thread.name ?? thread.preview),
+      cwd: thread.cwd,
+      via: 'app-server',
+      threadId: thread.id,
+      isWorking: false,
+      openedAtMs: Date.now(),
+    }
+    this.open.set(thread.id, facts)
+    this.host.opened(facts)
+  }
+
+  unloaded(threadId: string): void {
+    if (this.open.delete(threadId)) this.host.closed(sessionOfThread(threadId), 'nobody looks at the session')
+  }
+
+  readonly notified: Emit = (method, params) => {
+    switch (method) {
+      case 'thread/status/changed': {
+        const { threadId, status } = params as NotificationMap['thread/status/changed']
+        return this.change(threadId, { isWorking: status.type === 'active' })
+      }
+      case 'thread/name/updated': {
+        const { threadId, threadName } = params as NotificationMap['thread/name/updated']
+        return threadName === null ? undefined : this.change(threadId, { title: titleOf(threadName) })
+      }
+      case 'item/started':
+      case 'item/completed': {
+        const { threadId, item } = params as NotificationMap['item/started']
+        if (item.type !== 'userMessage' || this.open.get(threadId)?.title !== undefined) return
+        return this.change(threadId, { title: titleOf(textOf(item)) })
+      }
+    }
+  }
+
+  private change(threadId: string, change: Partial<SessionFacts>): void {
+    const facts = this.open.get(threadId)
+    if (!facts) return
+    const changed = { ...facts, ...change }
+    this.open.set(threadId, changed)
+    this.host.updated(changed)
+  }
+}
+
+function titleOf(text: string): string | undefined {
+  const line = text.trim().split('\n', 1)[0]!.slice(0, TITLE_CHARACTERS)
+  return line === '' ? undefined : line
+}
+
+const textOf = ({ content }: UserMessageItem): string =>
+  content.map((part) => (part.type === 'text' ? part.text : '')).join(' ')
