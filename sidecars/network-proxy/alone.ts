@@ -6,6 +6,8 @@ import { UnusableAuthority } from './certificates/own-authority.ts'
 import { ConfigError, parseNetworkConfig, rulesOfDomains, type NetworkConfig } from './config/network-config.ts'
 import { readConfigFile } from './config/config-file.ts'
 import { ConfigWatcher } from './config/config-watcher.ts'
+import { checkConfig } from './managed/check-config.ts'
+import { loadRequirements, type Requirements } from './managed/requirements.ts'
 import { InvalidRule } from './policy/rule-table.ts'
 import { parseInspection } from './inspection/inspection-config.ts'
 import { NetworkProxy } from './proxy.ts'
@@ -15,13 +17,15 @@ import type { ProxySettings } from './settings.ts'
 import { stdioToUds } from './stdio-to-uds.ts'
 
 const USAGE = `usage: gatehouse proxy [--http ADDRESS] [--socks ADDRESS] [--allow HOST]... [--deny HOST]...
-                       [--config FILE] [--audit FILE] [--json]
+                       [--config FILE] [--requirements FILE] [--audit FILE] [--json]
 
 Runs the network proxy by itself. A host that no rule allows is refused; nobody is asked.
   --http ADDRESS    where to listen for HTTP (default 127.0.0.1:3128; port 0 picks a free one)
   --socks ADDRESS   where to listen for SOCKS5 (off unless given here or in the file)
   --allow, --deny   host, *.host, **.host, each with an optional :port; repeatable; deny wins
   --config FILE     network settings in TOML or JSON; changes are taken over while it runs
+  --requirements FILE
+                    what the administrator demands (default: the file of this machine, if there is one)
   --audit FILE      one JSON line per decision
   --json            print the addresses (and the trust bundle) as one JSON line instead of one URL a line
 `
@@ -32,6 +36,7 @@ interface Options {
   allow: string[]
   deny: string[]
   config?: string
+  requirements?: string
   audit?: string
   json: boolean
   help: boolean
@@ -73,6 +78,7 @@ function readOptions(argv: string[]): Options {
       allow: { type: 'string', multiple: true, default: [] },
       deny: { type: 'string', multiple: true, default: [] },
       config: { type: 'string' },
+      requirements: { type: 'string' },
       audit: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false, short: 'h' },
@@ -83,21 +89,33 @@ function readOptions(argv: string[]): Options {
 
 async function serve(options: Options): Promise<number> {
   const stopped = stopSignal()
-  const config = merge(options, options.config === undefined ? undefined : await readConfigFile(options.config))
+  const requirements = await loadRequirements(options.requirements)
+  const config = merge(options, await readAllowed(options.config, requirements))
   if (!config.enabled) return fail(0, 'the network proxy is disabled (enabled = false); nothing was started')
   const report = options.audit === undefined ? () => {} : auditWriter(options.audit, say)
   const proxy = await NetworkProxy.start(
     settingsOf(config, options),
     { revision: 1, rules: rulesOf(config, options) },
-    { report },
+    { report, requirements },
   )
   for (const warning of [...config.warnings, ...proxy.warnings]) say(`warning: ${warning}`)
   printAddresses(proxy, options.json)
-  const watcher = options.config === undefined ? undefined : follow(options.config, options, proxy)
+  const watcher = options.config === undefined ? undefined : follow(options.config, options, proxy, requirements)
   await stopped
   watcher?.close()
   await proxy.close()
   return 0
+}
+
+/** The file's settings, within what the administrator demands. */
+async function readAllowed(
+  path: string | undefined,
+  required: Requirements | undefined,
+): Promise<NetworkConfig | undefined> {
+  if (path === undefined) return undefined
+  const config = await readConfigFile(path)
+  if (required) checkConfig(config, required)
+  return config
 }
 
 /** The command line over the file; without a file the proxy is simply on. */
@@ -155,9 +173,15 @@ function printAddresses({ httpUrl, socksUrl, trustBundlePath }: NetworkProxy, js
   if (trustBundlePath !== undefined) say(`HTTPS is inspected; clients have to trust ${trustBundlePath}`)
 }
 
-function follow(path: string, options: Options, proxy: NetworkProxy): ConfigWatcher {
+function follow(
+  path: string,
+  options: Options,
+  proxy: NetworkProxy,
+  required: Requirements | undefined,
+): ConfigWatcher {
   return new ConfigWatcher(path, {
     async changed(file) {
+      if (required) checkConfig(file, required)
       const config = merge(options, file)
       await proxy.configure(settingsOf(config, options))
       proxy.setRules(proxy.revision + 1, rulesOf(config, options))

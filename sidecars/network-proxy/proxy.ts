@@ -19,6 +19,8 @@ import { Decider, type AskHost } from './policy/decider.ts'
 import { Policy } from './policy/policy.ts'
 import { InspectionControl } from './inspection/inspection-control.ts'
 import type { TrustOptions } from './inspection/trust.ts'
+import type { Requirements } from './managed/requirements.ts'
+import { restrictRules, restrictSettings } from './managed/restrict.ts'
 import { ConnectionLog, type ReportFacts } from './records/connection-log.ts'
 import { selfTest, type Trial } from './self-test.ts'
 import { reachesUnixSockets, requireLive, type ProxySettings } from './settings.ts'
@@ -41,6 +43,8 @@ export interface ProxySurroundings {
   /** Where the trust bundle is written; absent: a private folder below the system's temporary one. */
   runDir?: string
   platformRoots?: TrustOptions['platformRoots']
+  /** What the administrator of this machine demands. */
+  requirements?: Requirements | undefined
 }
 
 export interface LeaseOptions {
@@ -76,10 +80,14 @@ export class NetworkProxy {
   private rules: readonly NetworkRule[] = []
   private closed = false
 
-  private constructor(
-    private settings: ProxySettings,
-    surroundings: ProxySurroundings,
-  ) {
+  private settings: ProxySettings
+  private readonly requirements: Requirements | undefined
+
+  private constructor(wanted: ProxySettings, surroundings: ProxySurroundings) {
+    const { settings, warnings } = restrictSettings(wanted, surroundings.requirements)
+    this.settings = settings
+    this.requirements = surroundings.requirements
+    this.warnings.push(...warnings)
     const nowMs = surroundings.nowMs ?? Date.now
     const isOwnListener = (address: string, port: number) => this.isOwnListener(address, port)
     this.log = new ConnectionLog({ report: surroundings.report, nowMs })
@@ -130,7 +138,7 @@ export class NetworkProxy {
     const proxy = new NetworkProxy(settings, surroundings)
     try {
       proxy.setRules(rules.revision, rules.rules)
-      if (settings.enabled) await proxy.open()
+      if (proxy.settings.enabled) await proxy.open()
       return proxy
     } catch (error) {
       await proxy.close(0)
@@ -222,8 +230,9 @@ export class NetworkProxy {
    * and no rule denies go on. @throws InvalidRule and keeps the rules in force
    */
   setRules(revision: number, rules: readonly NetworkRule[]): void {
-    this.policy.setRules(revision, rules)
-    this.rules = rules
+    const effective = restrictRules(rules, this.requirements)
+    this.policy.setRules(revision, effective)
+    this.rules = effective
     this.live.recheck(this.policy)
   }
 
@@ -231,7 +240,8 @@ export class NetworkProxy {
    * Applies the live part of new settings at once; resolves when certificates for a changed inspection are
    * there. @throws FixedSetting and changes nothing. Rejects like `InspectionControl.apply`
    */
-  configure(settings: ProxySettings): Promise<void> {
+  configure(wanted: ProxySettings): Promise<void> {
+    const { settings } = restrictSettings(wanted, this.requirements)
     requireLive(this.settings, settings)
     this.settings = settings
     this.policy.configure(settings)

@@ -15,6 +15,7 @@ import { UnusableAuthority } from './certificates/own-authority.ts'
 import { ConfigError } from './config/config-error.ts'
 import { parseInspection } from './inspection/inspection-config.ts'
 import type { InspectionSettings } from './inspection/inspection-settings.ts'
+import { loadRequirements } from './managed/requirements.ts'
 import type { AskHost } from './policy/decider.ts'
 import { InvalidRule } from './policy/rule-table.ts'
 import { NetworkProxy } from './proxy.ts'
@@ -24,12 +25,14 @@ import { FixedSetting, type ProxySettings } from './settings.ts'
 /** Starts the proxy for a host. Rejects when its configuration or an address cannot be used. */
 export async function underHost({ host, params }: HostContext): Promise<SidecarInstance> {
   const config = readConfig(params.config)
+  const requirements = await namingFields(() => loadRequirements())
   const proxy = await namingFields(() =>
     namingRules(() =>
       NetworkProxy.start(settingsOf(config), config, {
         askHost: askVia(host),
         report: reportTo(host),
         runDir: params.runDir,
+        requirements,
       }),
     ),
   )

@@ -8,6 +8,7 @@ import { isIpLiteral } from '../../protocol/host-pattern.ts'
 import type { RuleId, SessionId } from '../../protocol/ids.ts'
 import { classifyAddress, isLocalhostName, type AddressClass, type OwnAddresses } from './address-guard.ts'
 import type { Refusal, RefusalReason, RefusalSource } from './refusal.ts'
+import { patternNames, type RulePattern } from './rule-pattern.ts'
 import { RuleTable, type Destination } from './rule-table.ts'
 import { judgeUnixSocket, UNIX_SOCKET_HOST, type UnixSocketSettings } from './unix-socket.ts'
 
@@ -20,6 +21,8 @@ export interface PolicySettings {
   /** Limited mode only: whether a WebSocket, whose frames are writes, may be opened. */
   limitedAllowsWebsocket: boolean
   unixSockets: UnixSocketSettings
+  /** Hosts that the owner is asked about although a rule allows them. */
+  review?: readonly RulePattern[]
 }
 
 export type Denial = { verdict: 'deny'; refusal: Refusal }
@@ -94,6 +97,7 @@ export class Policy {
       if (!match.allowsExactly) return deny('not_allowed_local', 'baseline_policy', { detail: kind })
       return { verdict: 'allow', ruleId: match.allow?.id, exempt: true }
     }
+    if (match.allow && !approved && this.needsReview(destination)) return { verdict: 'ask' }
     if (match.allow) return { verdict: 'allow', ruleId: match.allow.id, exempt: false }
     if (approved) return { verdict: 'allow', ruleId: undefined, exempt: false }
     return this.settings.unknownHost === 'ask' ? { verdict: 'ask' } : deny('not_allowed', 'baseline_policy')
@@ -121,6 +125,13 @@ export class Policy {
       case 'https':
         return method === undefined || method === 'CONNECT' || READ_ONLY_METHODS.has(method) ? undefined : refused
     }
+  }
+
+  private needsReview({ host, port }: Destination): boolean {
+    const { review = [] } = this.settings
+    return review.some(
+      (pattern) => patternNames(pattern, host, 'allow') && (pattern.port === undefined || pattern.port === port),
+    )
   }
 
   private literalClass(host: string): AddressClass {
