@@ -16,10 +16,19 @@ import type { RequestHead } from './request-head.ts'
 import type { RequestTarget } from './request-target.ts'
 import { parseResponseHead, type ResponseHead } from './response-head.ts'
 
+export interface ExchangeOutcome {
+  /** The client's connection lives on. */
+  keepAlive: boolean
+  /** The origin's connection can carry another request. */
+  upstreamReusable: boolean
+  /** The origin knows who speaks by the connection (NTLM, Negotiate): nobody else may use it. */
+  upstreamBound: boolean
+}
+
 /** The client's side of an exchange. Exactly one of these is called, once, at the end. */
 export interface ExchangeOwner {
-  /** The response is out. `upstreamReusable`: the origin's connection can carry another request. */
-  exchangeDone(exchange: Exchange, outcome: { keepAlive: boolean; upstreamReusable: boolean }): void
+  /** The response is out. */
+  exchangeDone(exchange: Exchange, outcome: ExchangeOutcome): void
   /** A kept-alive origin connection was dead before a byte of response came; nothing was done. */
   exchangeStale(exchange: Exchange): void
   /** No response can be had; nothing has been sent to the client yet. */
@@ -44,6 +53,8 @@ export interface ExchangeParts {
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
+/** Schemes that authenticate a connection rather than a request. */
+const BOUND_SCHEME = /^(?:ntlm|negotiate)\b/i
 
 export class Exchange implements UpstreamSink {
   readonly head: RequestHead
@@ -215,7 +226,14 @@ export class Exchange implements UpstreamSink {
   private complete(clean: boolean): void {
     const upstreamReusable = clean && this.response!.keepAlive && this.requestBody.done
     if (!this.finish()) return
-    this.owner.exchangeDone(this, { keepAlive: this.keepAlive, upstreamReusable })
+    this.owner.exchangeDone(this, { keepAlive: this.keepAlive, upstreamReusable, upstreamBound: this.isBound() })
+  }
+
+  private isBound(): boolean {
+    return (
+      BOUND_SCHEME.test(this.head.fields.get('authorization') ?? '') ||
+      BOUND_SCHEME.test(this.response?.fields.get('www-authenticate') ?? '')
+    )
   }
 
   onEnd(): void {

@@ -8,7 +8,7 @@ import type { Ruling } from '../policy/policy.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
 import type { HttpServing } from './client-session.ts'
-import { Exchange, type ExchangeOwner } from './exchange.ts'
+import { Exchange, type ExchangeOutcome, type ExchangeOwner } from './exchange.ts'
 import type { RequestForm } from './forwarded-head.ts'
 import { isReplayable, type ProxiedRequest } from './proxied-request.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -159,9 +159,10 @@ export class RequestRun implements ExchangeOwner {
     this.exchange?.abort()
   }
 
-  exchangeDone({ upstream }: Exchange, outcome: { keepAlive: boolean; upstreamReusable: boolean }): void {
+  exchangeDone({ upstream }: Exchange, outcome: ExchangeOutcome): void {
     const { poolKey } = this.request
-    if (outcome.upstreamReusable && poolKey !== undefined) this.serving.pool.put(poolKey, upstream, this.owner)
+    if (outcome.upstreamReusable && poolKey !== undefined)
+      this.serving.pool.put(poolKey, upstream, this.owner, outcome.upstreamBound)
     else upstream.destroy()
     this.owner.answered(outcome.keepAlive)
   }

@@ -20,6 +20,7 @@ interface Idle {
   upstream: UpstreamConnection
   /** The client connection that used it last. */
   user: object
+  bound: boolean
   sinceMs: number
 }
 
@@ -34,16 +35,23 @@ export class UpstreamPool {
   }
 
   /**
-   * An idle connection to the origin `key`, the most recently used one. A request that must not be sent
-   * twice only gets one that `user` itself used last: its failure is then the one the client would have
-   * seen without a proxy.
+   * An idle connection to the origin `key`: one that `user` itself used last, else the most recent one. A
+   * request that must not be sent twice only gets one of its own: its failure is then the one the client
+   * would have seen without a proxy.
    */
   take(key: string, user: object, replayable: boolean): UpstreamConnection | undefined {
     const list = this.idle.get(key)
     if (list === undefined) return undefined
+    return (
+      this.takeWhere(list, (entry) => entry.user === user) ??
+      (replayable ? this.takeWhere(list, (entry) => !entry.bound) : undefined)
+    )
+  }
+
+  private takeWhere(list: Idle[], fits: (entry: Idle) => boolean): UpstreamConnection | undefined {
     for (let at = list.length - 1; at >= 0; at--) {
       const entry = list[at]!
-      if (!replayable && entry.user !== user) continue
+      if (!fits(entry)) continue
       list.splice(at, 1)
       this.count--
       entry.upstream.sink = undefined
@@ -52,12 +60,12 @@ export class UpstreamPool {
     return undefined
   }
 
-  /** Takes a connection whose last exchange ended cleanly. */
-  put(key: string, upstream: UpstreamConnection, user: object): void {
+  /** Takes a connection whose last exchange ended cleanly. A `bound` one is for the same user alone. */
+  put(key: string, upstream: UpstreamConnection, user: object, bound: boolean): void {
     let list = this.idle.get(key)
     if (list === undefined) this.idle.set(key, (list = []))
     if (list.length >= MAX_IDLE_PER_ORIGIN || this.count >= MAX_IDLE) return upstream.destroy()
-    const entry: Idle = { upstream, user, sinceMs: this.nowMs() }
+    const entry: Idle = { upstream, user, bound, sinceMs: this.nowMs() }
     upstream.sink = this.idleSink(key, entry)
     list.push(entry)
     this.count++
