@@ -95,6 +95,7 @@ export class ExecServer {
       sessions: this.sessions,
       starter: new ProcessStarter({
         table: this.table,
+        stopper: this.stopper,
         fifos,
         sandbox: options.sandbox,
         gate,

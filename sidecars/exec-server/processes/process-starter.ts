@@ -1,6 +1,7 @@
 import type { ProcessStartParams } from '../../protocol/exec-process.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { parsePathUri, PathUriError, textOfPath } from '../../protocol/path-uri.ts'
+import type { ProcessStopper } from '../life/process-stopper.ts'
 import { MARKER_VARIABLE } from '../life/process-tree.ts'
 import type { FifoPool } from '../streams/fifo-pool.ts'
 import { DenialWatch } from '../sandbox/denial-watch.ts'
@@ -25,6 +26,7 @@ export interface StartResult {
 
 export interface StarterParts {
   table: ProcessTable
+  stopper: ProcessStopper
   fifos: FifoPool
   sandbox: Sandbox
   /** None when nobody supervises: then whoever has the connection decides. */
@@ -71,7 +73,7 @@ export class ProcessStarter {
     cwd: string,
     connection: WireConnection,
   ): Promise<SandboxType> {
-    const { sandbox, gate, table, inheritable } = this.parts
+    const { sandbox, gate, table, inheritable, stopper } = this.parts
     const environment = childEnvironment(params, inheritable)
     const spec: ChildSpec = { program: params.argv[0] as string, argv: seenArgv(params), cwd, environment }
     // Refuses before anybody is asked: a question about what cannot run is noise.
@@ -103,6 +105,8 @@ export class ProcessStarter {
     if (process.isWithdrawn) throw new WireError('internal', 'the process was stopped before it started')
     process.begin(await this.startBehind(walls, process, spec, params, proxyEnvironment), marker)
     table.started(process)
+    // Stopped in the moments in which its pipes were opened.
+    if (process.isWithdrawn) stopper.terminate(process)
     return walls.sandboxType
   }
 
