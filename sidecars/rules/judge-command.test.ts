@@ -4,24 +4,10 @@ import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } 
 import { parseRuleFile } from './rule-file.ts'
 import type { CommandRule, Effect } from './rule.ts'
 import { loadShellGrammar } from './shell-grammar.ts'
+import { READING_RULES } from '../testing/reading-rules.ts'
 
 /** The rule set that the cases are written against. */
-const RS = rulesOf(`
-prefix_rule(["git", ["status", "log", "diff", "show", "grep", "branch"]])
-prefix_rule(["ls"])
-prefix_rule(["cat"])
-prefix_rule(["echo"])
-prefix_rule(["npm", ["ls", "test"]])
-prefix_rule(["sed", "-n"])
-prefix_rule(["find"])
-prefix_rule(["sort"])
-prefix_rule(["rg"])
-prefix_rule(["rm"], "prompt")
-prefix_rule(["git", "push"], "prompt")
-prefix_rule(["curl"], "prompt")
-prefix_rule(["rm", "-rf"], "forbidden")
-prefix_rule(["sudo"], "forbidden")
-`)
+const RS = rulesOf(READING_RULES)
 
 function rulesOf(text: string): CommandRules {
   const file = parseRuleFile('rs.rules', text)

@@ -1,7 +1,7 @@
 /**
  * Arguments with which a program does more than its rule says: run other programs, write files, rewrite
  * history. A rule that allows `git log` was not written with `--output=…` in mind, so it asks instead.
- * Sources: the manuals of git, GNU find, sed, sort, tar, and ripgrep.
+ * Sources: the manuals of git, GNU find, sed, sort, tar, ripgrep and npm.
  */
 import { programName } from './shell-wrapper.ts'
 
@@ -72,6 +72,34 @@ const sedScript: Check = (args) => {
 
 const secondOperand: Check = (args) => args.filter((arg) => !arg.startsWith('-'))[1]
 
+/** What follows `--` is for the script that the rule allows. */
+const beforeSeparator =
+  (check: Check): Check =>
+  (args) =>
+    check(args.includes('--') ? args.slice(0, args.indexOf('--')) : args)
+
+const PACKAGE_RUNNER = {
+  check: beforeSeparator(
+    option(
+      'C',
+      'script-shell',
+      'node-options',
+      'prefix',
+      'cwd',
+      'dir',
+      'userconfig',
+      'globalconfig',
+      'shell',
+      'editor',
+      'viewer',
+      'git',
+      'init-module',
+      'onload-script',
+    ),
+  ),
+  does: 'chooses another folder, shell or program for it',
+}
+
 const CHECKS: Record<string, { check: Check; does: string }> = {
   find: {
     check: words('-exec', '-execdir', '-ok', '-okdir', '-delete', '-fprint', '-fprintf', '-fprint0', '-fls'),
@@ -93,6 +121,9 @@ const CHECKS: Record<string, { check: Check; does: string }> = {
     ),
     does: 'runs programs',
   },
+  npm: PACKAGE_RUNNER,
+  pnpm: PACKAGE_RUNNER,
+  yarn: PACKAGE_RUNNER,
   less: { check: (args) => args.find((arg) => /^\+|^-[^-]*[oOk]/.test(arg)), does: 'runs commands or writes a file' },
   man: { check: option('PH', 'pager', 'html'), does: 'runs programs' },
   wc: { check: option('', 'files0-from'), does: 'reads its arguments from elsewhere' },
