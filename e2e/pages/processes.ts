@@ -4,8 +4,10 @@ import { expect, type Locator, type Page } from '@playwright/test'
 export class Processes {
   constructor(private readonly page: Page) {}
 
+  /** Rows whose command contains `text`: other processes of a session may carry it as their session's title. */
   row(text: string): Locator {
-    return this.page.getByRole('row').filter({ hasText: text })
+    const command = this.page.locator('[role="gridcell"]:nth-child(2)', { hasText: text })
+    return this.page.getByRole('grid', { name: 'Processes' }).getByRole('row').filter({ has: command })
   }
 
   /** Opens the newest process whose command contains `text`. */
