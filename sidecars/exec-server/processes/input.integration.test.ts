@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
 import { ExecWireClient } from '../../testing/exec-wire-client.ts'
