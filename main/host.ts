@@ -46,6 +46,8 @@ export interface Host {
   readonly dataDir: string
   /** Opens the agents' sockets; can never decide. */
   readonly agentToken: string
+  /** Opens the WebSocket of the app-server protocol, whose clients answer as the owner. */
+  readonly appServerToken: string
   readonly feed: Feed
   /**
    * Does what the owner asks. Rejects with RpcError: `invalidParams` naming the argument, `methodNotFound`
@@ -81,9 +83,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
   let baseEnvironment: Record<string, string> = {}
   const agentToken = randomBytes(32).toString('base64url')
+  const appServerToken = randomBytes(32).toString('base64url')
   const sources: ConfigSources = {
     runDir,
     agentToken,
+    appServerToken,
     internalToken: randomBytes(32).toString('base64url'),
     settings: () => settings.current,
     baseEnvironment: () => baseEnvironment,
@@ -186,6 +190,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     instanceId,
     dataDir,
     agentToken,
+    appServerToken,
     feed,
     invoke: (channel, args, actor) => intents.invoke(channel, args, actor),
     startRun: (request, sink) => runs.start(request, sink),

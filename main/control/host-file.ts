@@ -30,6 +30,10 @@ export const hostFile = object({
   mcpSocket: missing,
   /** For agents; can never decide. */
   agentToken: string,
+  /** The app-server protocol: a socket, and a WebSocket when the settings want one, with its own token. */
+  appServer: missing,
+  appServerWs: missing,
+  appServerToken: missing,
   execSocket: missing,
   execWs: missing,
   mcpHttp: missing,

@@ -47,6 +47,7 @@ function recordingHost(fails?: 'create' | 'start') {
   const host: OpenableHost = {
     instanceId: 'host_1',
     agentToken: 'agent',
+    appServerToken: 'owner',
     feed,
     invoke: async () => null as never,
     startRun: () => Promise.reject(new Error('not in this test')),
@@ -74,6 +75,7 @@ test('once open it can be found, with where its sidecars are, and it can be open
     instanceId: 'host_1',
     kind: 'headless',
     agentToken: 'agent',
+    appServerToken: 'owner',
     controlSocket: join(lockDir, 'control.sock'),
     mcpSocket: '/x/mcp.sock',
     proxyHttp: null,

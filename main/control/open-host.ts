@@ -14,6 +14,7 @@ export interface OpenableHost extends ControlledHost {
   readonly instanceId: string
   /** Opens the agents' sockets; can never decide. */
   readonly agentToken: string
+  readonly appServerToken: string
   start(): Promise<unknown>
   stop(deadlineMs: number): Promise<unknown>
 }
@@ -89,6 +90,7 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
         controlSocket: join(folders.runDir, 'control.sock'),
         controlToken,
         agentToken: host.agentToken,
+        appServerToken: host.appServerToken,
       },
       log,
     )
@@ -118,7 +120,10 @@ async function takeLock(lockDir: string, waitMs: number, log: (message: string) 
     }
 }
 
-type Fixed = Omit<HostFile, 'mcpSocket' | 'execSocket' | 'execWs' | 'mcpHttp' | 'proxyHttp'>
+type Fixed = Omit<
+  HostFile,
+  'appServer' | 'appServerWs' | 'mcpSocket' | 'execSocket' | 'execWs' | 'mcpHttp' | 'proxyHttp'
+>
 
 /** Keeps host.json in step with where the sidecars can be reached, from when all have started once. */
 function publishHostFile(folders: HostFolders, host: OpenableHost, fixed: Fixed, log: (message: string) => void) {
@@ -165,6 +170,8 @@ function endpointsOf(sidecars: FeedSnapshot['tables']['sidecars']): Omit<HostFil
   const of = (name: SidecarView['name'], transport: string) => sidecars[name]?.endpoints[transport] ?? null
   return {
     mcpSocket: of('mcp-server', 'unix'),
+    appServer: of('mcp-server', 'appServer'),
+    appServerWs: of('mcp-server', 'appServerWs'),
     mcpHttp: of('mcp-server', 'http'),
     execSocket: of('exec-server', 'unix'),
     execWs: of('exec-server', 'ws'),

@@ -18,6 +18,8 @@ const ASK_TIMEOUT_MS = 120_000
 export interface ConfigSources {
   runDir: string
   agentToken: string
+  /** For the owner's clients of the app-server protocol. */
+  appServerToken: string
   /** For our own sidecars and runs on the exec server's socket. */
   internalToken: string
   settings(): Settings
@@ -48,7 +50,7 @@ export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
     http: { port: mcpPort },
     appServer: {
       socketPath: join(sources.runDir, 'app-server.sock'),
-      ...(appServerPort !== null && { websocket: { port: appServerPort } }),
+      ...(appServerPort !== null && { websocket: { port: appServerPort, token: sources.appServerToken } }),
     },
     execServer: { socketPath: sources.execSocket() ?? execSocketPath(sources.runDir), token: sources.internalToken },
   }

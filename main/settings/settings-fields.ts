@@ -15,7 +15,7 @@ export interface Settings extends Required<SettingsView> {
   /** Loopback ports that outside agents use; 0 = one that is free at each start. */
   execServerPort: number
   mcpPort: number
-  /** Loopback port for clients of the app-server protocol that bring the agents' token; null = not offered. */
+  /** Loopback port for clients of the app-server protocol of the owner, who bring a token of their own; null = not offered. */
   appServerPort: number | null
   proxyPort: number
   /** Lets commands reach and serve every address of this machine and its networks. Wide; off by default. */

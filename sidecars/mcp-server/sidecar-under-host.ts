@@ -26,10 +26,6 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   const client = config.execServer && execClient(config.execServer, log)
   const exec = client ? new ExecClientPort(client) : new NoExecPort('this host has no exec server')
   const link = new PeerHostLink(host)
-  const registry = new SessionRegistry(link, exec)
-  const { socketPath, agentToken } = config
-  const socket = await listenForAttach({ socketPath, agentToken, registry, log })
-  const http = await offerHttp(config, registry, log)
   const sessions = new HostedAppServer({
     home: params.dataDir,
     exec: client ?? { start: () => Promise.reject(new RpcError('unavailable', 'this host has no exec server')) },
@@ -37,9 +33,12 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
     send: (method, news) => host.notify('threads/news', { method, params: news }),
     log,
   })
-  const offered = config.appServer
-    ? await sessions.listen(config.appServer, agentToken)
-    : { endpoints: {}, warnings: [] }
+  const threads = () => sessions.parts().then(({ agents }) => agents)
+  const registry = new SessionRegistry(link, exec, undefined, undefined, threads)
+  const { socketPath, agentToken } = config
+  const socket = await listenForAttach({ socketPath, agentToken, registry, log })
+  const http = await offerHttp(config, registry, log)
+  const offered = config.appServer ? await sessions.listen(config.appServer) : { endpoints: {}, warnings: [] }
   host.onRequest('threads/call', threadsCall, ({ method, params: given }) => sessions.call(method, given))
 
   // Agents hear of a wait from the first moment, whether it became a card or not.

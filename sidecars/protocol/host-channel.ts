@@ -103,8 +103,8 @@ export const mcpServerConfig = object({
     object({
       /** 0600 unix socket that speaks WebSocket. */
       socketPath: string,
-      /** Loopback WebSocket for clients that bring the agents' token; absent = not offered. */
-      websocket: optional(object({ port: integer(0, 65535) })),
+      /** Loopback WebSocket for the owner's clients; the token is not the agents', for it can decide. Absent = not offered. */
+      websocket: optional(object({ port: integer(0, 65535), token: string })),
     }),
   ),
 })

@@ -15,10 +15,10 @@ export class HostedAppServer {
   /**
    * Listens where the configuration says. Resolves with the addresses and with what could not be offered.
    */
-  async listen(
-    { socketPath, websocket }: NonNullable<McpServerConfig['appServer']>,
-    agentToken: string,
-  ): Promise<{ endpoints: Record<string, string>; warnings: string[] }> {
+  async listen({
+    socketPath,
+    websocket,
+  }: NonNullable<McpServerConfig['appServer']>): Promise<{ endpoints: Record<string, string>; warnings: string[] }> {
     const onConnection = (transport: Transport): void => void this.serve(transport)
     const endpoints: Record<string, string> = {}
     const warnings: string[] = []
@@ -34,7 +34,7 @@ export class HostedAppServer {
     // Who can open the socket is the owner: the folder is theirs and closed to every sandbox.
     await offer('appServer', { kind: 'unix', path: socketPath }, () => undefined)
     if (websocket)
-      await offer('appServerWs', { kind: 'ws', host: '127.0.0.1', port: websocket.port }, bearer(agentToken))
+      await offer('appServerWs', { kind: 'ws', host: '127.0.0.1', port: websocket.port }, bearer(websocket.token))
     return { endpoints, warnings }
   }
 

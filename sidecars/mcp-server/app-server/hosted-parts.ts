@@ -1,6 +1,7 @@
 /** What the app server is made of under a host. Loaded with its first use. */
 import type { CommandStarter } from '../engine/services.ts'
 import type { PeerHostLink } from '../sessions/host-link.ts'
+import { AgentThreads } from './agent-threads.ts'
 import { AppServer } from './app-server.ts'
 import { HostApprovals } from './host-approvals.ts'
 import { HostClient } from './host-client.ts'
@@ -23,6 +24,7 @@ export interface HostedOptions {
 export interface HostedParts {
   server: AppServer
   client: HostClient
+  agents: AgentThreads
 }
 
 export function createHostedParts({ home, exec, host, send, log }: HostedOptions): HostedParts {
@@ -38,5 +40,5 @@ export function createHostedParts({ home, exec, host, send, log }: HostedOptions
     askAlso: (clients) => new HostApprovals(clients, host),
     watch: new ThreadSessions(host),
   })
-  return { server, client: new HostClient(server, send) }
+  return { server, client: new HostClient(server, send), agents: new AgentThreads(server) }
 }

@@ -1,4 +1,5 @@
 /** Runs the engine's commands on the host's exec server, each in the name of its thread's session. */
+import type { ExecStart } from '../../exec-server/client/index.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import type { PeerHostLink } from '../sessions/host-link.ts'
 import type { CommandStarter } from '../engine/services.ts'
@@ -8,8 +9,8 @@ import { sessionOfThread } from './thread-sessions.ts'
 const CLIENTS_SESSION = 'ses_app-server-clients' as SessionId
 
 /**
- * A thread's command was approved or is confined by the engine, so the gate only records it; deny rules
- * hold there all the same. A client's own command outside of threads is asked about unless it is confined.
+ * A command that was approved or is confined is only recorded by the gate; deny rules hold there all the
+ * same. What runs with the owner's full rights because a session's policy lets it is asked about.
  */
 export function sessionCommands(exec: CommandStarter, host: Pick<PeerHostLink, 'opened'>): CommandStarter {
   let isAnnounced = false
@@ -28,11 +29,15 @@ export function sessionCommands(exec: CommandStarter, host: Pick<PeerHostLink, '
   return {
     start(command, options) {
       const { threadId, toolCallId } = command.metadata ?? {}
-      const gatehouse =
-        threadId === undefined
-          ? { sessionId: clientsSession(), gate: command.sandbox ? ('observe' as const) : ('ask' as const) }
-          : { sessionId: sessionOfThread(threadId), toolCallId, gate: 'observe' as const }
+      const gatehouse = {
+        sessionId: threadId === undefined ? clientsSession() : sessionOfThread(threadId),
+        toolCallId,
+        gate: options?.isApproved || isConfined(command) ? ('observe' as const) : ('ask' as const),
+      }
       return exec.start({ ...command, metadata: { ...command.metadata, gatehouse } }, options)
     },
   }
 }
+
+/** Anything else is the owner's full rights, also "somebody else confines it". */
+const isConfined = ({ sandbox }: ExecStart): boolean => sandbox?.permissions.type === 'managed'

@@ -9,6 +9,8 @@ import { TurnStop, type ToolOutput } from './tool-call.ts'
 
 export interface ApprovedCommand {
   outsideSandbox: boolean
+  /** A person said yes, now or for the session. */
+  isApproved: boolean
   /** Set when the item was announced with the question. */
   startedAtMs: number | null
 }
@@ -78,7 +80,7 @@ export async function askForCommand(
     }
   }
   const verdict = await act(thread, request, decision)
-  if (verdict === 'run') return { outsideSandbox: true, startedAtMs: announced }
+  if (verdict === 'run') return { outsideSandbox: true, isApproved: true, startedAtMs: announced }
   thread.finishItem(turn.id, { ...item, status: 'declined' }, announced)
   if (verdict === 'stop') throw new TurnStop('cancelled by the user')
   return { output: { content: words ? `exec_command failed: rejected by user: ${words}` : REJECTED, success: false } }

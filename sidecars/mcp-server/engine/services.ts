@@ -2,7 +2,7 @@
 import type { Emit } from '../../protocol/app-server/notifications.ts'
 import type { ClientRequests } from '../../protocol/app-server/server-requests.ts'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
-import type { ExecClient } from '../../exec-server/client/index.ts'
+import type { ExecProcess, ExecStart } from '../../exec-server/client/index.ts'
 import type { ModelProvider } from '../model/provider.ts'
 import type { ResponsesClient } from '../model/responses-client.ts'
 import type { ThreadStore } from '../rollout/thread-store.ts'
@@ -52,7 +52,10 @@ export interface ModelInfo {
 }
 
 /** What the engine needs of the exec server. */
-export type CommandStarter = Pick<ExecClient, 'start'>
+export interface CommandStarter {
+  /** `isApproved`: a person said yes to exactly this command, or typed it. Rejects as ExecClient.start does. */
+  start(command: ExecStart, options?: { signal?: AbortSignal; isApproved?: boolean }): Promise<ExecProcess>
+}
 
 export interface EngineServices {
   emit: Emit

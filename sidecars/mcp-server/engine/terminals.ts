@@ -130,6 +130,7 @@ export interface TerminalStart {
   start: ExecStart
   events: TerminalEvents
   signal: AbortSignal
+  isApproved: boolean
 }
 
 /** Owned by the thread. */
@@ -142,7 +143,7 @@ export class Terminals {
   /** Starts a command. Rejects as ExecClient.start does. */
   async start(request: TerminalStart): Promise<Terminal> {
     await this.makeRoom()
-    const process = await this.exec().start(request.start, { signal: request.signal })
+    const process = await this.exec().start(request.start, { signal: request.signal, isApproved: request.isApproved })
     const terminal = new Terminal(
       this.freeId(),
       request.itemId,

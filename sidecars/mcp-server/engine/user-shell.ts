@@ -47,7 +47,7 @@ export async function runUserShell(
         envPolicy: { inherit: 'all', ignoreDefaultExcludes: true, exclude: [], set: {}, includeOnly: [] },
         metadata: { threadId: thread.id, toolCallId: item.id },
       },
-      { signal: turn.signal },
+      { signal: turn.signal, isApproved: true },
     )
     let timedOut = false
     const end = () => void process.terminate().catch(() => undefined) // A lost exec server ends it too.

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { SessionFacts } from '../../protocol/host-channel.ts'
 import type { SessionId } from '../../protocol/ids.ts'
+import type { AgentThreads } from '../app-server/agent-threads.ts'
 import type { ExecPort } from '../processes/exec-port.ts'
 import type { ClientIdentity } from './client-identity.ts'
 import type { HostLink } from './host-link.ts'
@@ -29,6 +30,8 @@ export class AgentSession {
     readonly exec: ExecPort,
     client: ClientIdentity,
     origin: ClientOrigin,
+    /** Gatehouse's own sessions, for agents that start some; null where there are none. */
+    readonly threads: (() => Promise<AgentThreads>) | null = null,
   ) {
     this.closed = new Promise((resolve) => (this.resolveClosed = resolve))
     const id = `ses_${randomBytes(8).toString('hex')}` as SessionId

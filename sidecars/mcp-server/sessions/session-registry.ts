@@ -24,6 +24,7 @@ export class SessionRegistry {
     private readonly exec: ExecPort,
     private readonly idleLimitMs = IDLE_LIMIT_MS,
     sweepMs = SWEEP_MS,
+    private readonly threads: AgentSession['threads'] = null,
   ) {
     this.sweep = setInterval(() => this.closeIdle(), sweepMs)
     this.sweep.unref()
@@ -37,7 +38,7 @@ export class SessionRegistry {
   open(client: ClientIdentity, origin: ClientOrigin): AgentSession {
     if (this.sessions.size >= MAX_SESSIONS && !this.closeLongestIdle())
       throw new RpcError('overloaded', `${this.sessions.size} sessions are open; end one and try again`)
-    const session = new AgentSession(this.host, this.exec, client, origin)
+    const session = new AgentSession(this.host, this.exec, client, origin, this.threads)
     this.sessions.set(session.id, session)
     return session
   }

@@ -20,10 +20,14 @@ test.each(ERAS)('A11 M22 the tools are few, short-named, flatly typed and always
     'stop_process',
     'list_processes',
     'request_permission',
+    'session_start',
+    'session_reply',
+    'codex',
+    'codex-reply',
     'status',
   ])
   for (const { name, description, inputSchema } of tools) {
-    expect(name).toMatch(/^[a-z_]{1,24}$/)
+    expect(name).toMatch(/^[a-z_-]{1,24}$/)
     expect(Buffer.byteLength(description ?? '')).toBeGreaterThan(40)
     expect(Buffer.byteLength(description ?? '')).toBeLessThan(1024)
     const schema = inputSchema as ToolSchema
@@ -47,8 +51,16 @@ test('the hints say truthfully what a tool can do', async () => {
     open: named('openWorldHint'),
   }).toEqual({
     readOnly: ['get_result', 'read_output', 'list_processes', 'request_permission', 'status'],
-    destructive: ['run_command', 'write_stdin', 'stop_process'],
-    open: ['run_command', 'write_stdin'],
+    destructive: [
+      'run_command',
+      'write_stdin',
+      'stop_process',
+      'session_start',
+      'session_reply',
+      'codex',
+      'codex-reply',
+    ],
+    open: ['run_command', 'write_stdin', 'session_start', 'session_reply', 'codex', 'codex-reply'],
   })
   await agent.dispose()
 })

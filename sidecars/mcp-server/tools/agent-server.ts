@@ -6,6 +6,8 @@ import { registerListProcesses } from './list-processes.ts'
 import { registerReadOutput } from './read-output.ts'
 import { registerRequestPermission } from './request-permission.ts'
 import { registerRunCommand } from './run-command.ts'
+import { registerCodexReply, registerSessionReply } from './session-reply.ts'
+import { registerCodex, registerSessionStart } from './session-start.ts'
 import { registerStatus } from './status.ts'
 import { registerStopProcess } from './stop-process.ts'
 import type { ToolScope } from './tool-scope.ts'
@@ -26,6 +28,10 @@ const REGISTRATIONS: readonly ((scope: ToolScope) => void)[] = [
   registerStopProcess,
   registerListProcesses,
   registerRequestPermission,
+  registerSessionStart,
+  registerSessionReply,
+  registerCodex,
+  registerCodexReply,
   registerStatus,
 ]
 
@@ -35,6 +41,10 @@ export const WAITING_TOOLS: ReadonlySet<string> = new Set([
   'get_result',
   'read_output',
   'request_permission',
+  'session_start',
+  'session_reply',
+  'codex',
+  'codex-reply',
 ])
 
 /**

@@ -64,10 +64,10 @@ async function approve(
   signal: AbortSignal,
 ): Promise<ApprovedCommand | { output: ToolOutput }> {
   if (thread.approvals.commands.has(sessionKey(request)))
-    return { outsideSandbox: request.escalated || !sandboxed, startedAtMs: null }
+    return { outsideSandbox: request.escalated || !sandboxed, isApproved: true, startedAtMs: null }
   const plan = planCommand(request, turn.settings.approvalPolicy, thread.services.rules, sandboxed)
   if (plan.do === 'refuse') return { output: { content: plan.text, success: false } }
-  if (plan.do === 'run') return { outsideSandbox: plan.outsideSandbox, startedAtMs: null }
+  if (plan.do === 'run') return { outsideSandbox: plan.outsideSandbox, isApproved: false, startedAtMs: null }
   return askForCommand(thread, turn, request, item, plan, signal)
 }
 
@@ -101,6 +101,7 @@ async function startAndAnswer(
       start,
       events: stream,
       signal,
+      isApproved: approved.isApproved,
     })
   } catch (error) {
     signal.throwIfAborted()
