@@ -1,6 +1,7 @@
+import { readdirSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { homedir, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { readEnvironmentInfo } from './environment/environment-info.ts'
 import { ExecServer } from './exec-server.ts'
@@ -42,7 +43,7 @@ async function serve(argv: readonly string[]): Promise<number> {
   const log = (line: string) => void process.stderr.write(`exec-server: ${line}\n`)
   const folder = await openInstanceFolder(sharedParent())
   for (const { pid } of folder.swept) log(`ended process ${pid}, left behind by a server that was killed`)
-  const deniedPaths = [dataFolder(), sharedParent()]
+  const deniedPaths = [...hostFolders(), sharedParent()]
   const server = new ExecServer({
     sandbox: platformSandbox({
       folder: folder.path,
@@ -82,9 +83,16 @@ async function serve(argv: readonly string[]): Promise<number> {
   return 0
 }
 
-/** Of a host on this machine: its tokens and sockets are nothing for a sandboxed command. */
-function dataFolder(): string {
-  return process.env.GATEHOUSE_HOME || join(homedir(), '.gatehouse')
+/**
+ * Folders of a host on this machine: its tokens and sockets are nothing for a sandboxed command. The
+ * sockets lie below the temporary folder when the path of the data folder is too long for them.
+ */
+function hostFolders(): string[] {
+  const { GATEHOUSE_HOME } = process.env
+  const dataFolder = GATEHOUSE_HOME ? resolve(GATEHOUSE_HOME) : join(homedir(), '.gatehouse')
+  const shortName = new RegExp(`^gatehouse-${process.getuid?.() ?? 0}-[0-9a-f]{16}$`)
+  const runFolders = readdirSync(tmpdir()).filter((name) => shortName.test(name))
+  return [dataFolder, ...runFolders.map((name) => join(tmpdir(), name))]
 }
 
 /** A pipe is written without blocking; `process.stdout` would block everybody when nobody reads it. */

@@ -88,6 +88,7 @@ export class ProcessStopper {
   }
 
   private async interruptInside(process: ManagedProcess): Promise<void> {
+    process.tree?.look()
     const members = (await process.tree?.members()) ?? []
     for (const { pid } of inmates(process, members).filter(({ ownGroup }) => ownGroup)) signalOne(pid, 'SIGINT')
   }

@@ -115,6 +115,7 @@ function withoutWidening(rules: PlaceRule[]): PlaceRule[] {
     .map(({ path }) => path)
   const isTrusted = ({ path, access }: PlaceRule) =>
     access === 'denied' ||
+    realWay(path) === path ||
     !linksOnTheWay(path).some((link) => writable.some((folder) => link !== folder && isWithin(link, folder)))
   return rules.filter(isTrusted)
 }
@@ -202,7 +203,9 @@ function compile(pattern: string): PathGlob {
  * leads to. Judged paths are real ones, so the way to the place is followed.
  */
 function anchorsOf(path: BytePath): BytePath[] {
-  const named = namedPlace(path)
   const real = realWay(path)
+  // Then there is no link on the way either.
+  if (real === path) return [real]
+  const named = namedPlace(path)
   return named === real ? [real] : [named, real]
 }
