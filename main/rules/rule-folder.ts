@@ -1,28 +1,19 @@
 import { watch, type FSWatcher } from 'node:fs'
-import { mkdir, open, readdir, stat } from 'node:fs/promises'
+import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeDiskTrouble } from '../storage/disk-trouble.ts'
-import { withFileLock } from '../storage/file-lock.ts'
 import { replaceFile } from '../storage/replace-file.ts'
-import {
-  isByproduct,
-  readRuleFile,
-  readRuleText,
-  type ReadRules,
-  type RuleProblem,
-} from '../../sidecars/rules/read-rule-file.ts'
+import { appendRule, readIfThere, withRulesLock } from '../../sidecars/rules/append-rule.ts'
+import { isByproduct, readRuleFile, type ReadRules, type RuleProblem } from '../../sidecars/rules/read-rule-file.ts'
 import type { RuleFile } from '../../sidecars/rules/rule-file.ts'
 import { readRuleCalls } from '../../sidecars/rules/rule-syntax.ts'
 import type { HostExecutable, Rule } from '../../sidecars/rules/rule.ts'
 
-/** Where rules go that are made by a click or a command. */
-export const AMENDED_FILE = 'default.rules'
-/** Where they go when that file cannot be read as text: it is left as it is. */
-const SECOND_AMENDED_FILE = 'added.rules'
 /** Changes that the file system does not announce (a link's target, a network drive) are found this late. */
 const POLL_MS = 2_000
 const SETTLE_MS = 30
 
+export { AMENDED_FILE } from '../../sidecars/rules/append-rule.ts'
 export type { RuleProblem }
 
 export interface LoadedRules {
@@ -90,41 +81,29 @@ export class RuleFolder {
    * Resolves with the file's name. Rejects with a sentence when the disk refuses.
    */
   async append(text: string): Promise<string> {
-    return this.locked(async () => {
-      const name = (await isText(join(this.path, AMENDED_FILE))) ? AMENDED_FILE : SECOND_AMENDED_FILE
-      const path = join(this.path, name)
-      const content = await readIfThere(path)
-      if (content.split('\n').some((line) => line.trim() === text)) return name
-      const file = await open(path, 'a', 0o600)
-      try {
-        await file.appendFile(`${content === '' || content.endsWith('\n') ? '' : '\n'}${text}\n`)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      return name
-    })
+    return this.changed(() => appendRule(this.path, text))
   }
 
   /** Takes a rule out of its file and leaves everything else, comments too, as it is. False when it is not there. */
   async remove(rule: Rule): Promise<boolean> {
     const { place, text } = rule
     if (!place) return false
-    return this.locked(async () => {
-      const path = join(this.path, place.file)
-      const content = await readIfThere(path)
-      const calls = readRuleCalls(content).calls.filter((call) => call.text === text)
-      const call = calls.find(({ line }) => line === place.line) ?? calls[0]
-      if (!call) return false
-      await replaceFile(path, withoutSpan(content, call.start, call.end))
-      return true
-    })
+    return this.changed(() =>
+      withRulesLock(this.path, async () => {
+        const path = join(this.path, place.file)
+        const content = await readIfThere(path)
+        const calls = readRuleCalls(content).calls.filter((call) => call.text === text)
+        const call = calls.find(({ line }) => line === place.line) ?? calls[0]
+        if (!call) return false
+        await replaceFile(path, withoutSpan(content, call.start, call.end))
+        return true
+      }),
+    )
   }
 
-  private async locked<T>(work: () => Promise<T>): Promise<T> {
+  private async changed<T>(work: () => Promise<T>): Promise<T> {
     try {
-      await mkdir(this.path, { recursive: true, mode: 0o700 })
-      const result = await withFileLock(join(this.path, '.lock'), work)
+      const result = await work()
       await this.reload()
       return result
     } catch (error) {
@@ -200,22 +179,6 @@ export class RuleFolder {
     )
     return parts.join('\n')
   }
-}
-
-async function readIfThere(path: string): Promise<string> {
-  try {
-    return await readRuleText(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw error
-  }
-}
-
-async function isText(path: string): Promise<boolean> {
-  return readIfThere(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 /** The text without a call; the whole line goes when nothing else stands on it. */

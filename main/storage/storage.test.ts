@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { describeDiskTrouble } from './disk-trouble.ts'
-import { withFileLock } from './file-lock.ts'
+import { withFileLock } from '../../sidecars/rules/file-lock.ts'
 import { keepAside } from './keep-aside.ts'
 import { replaceFile } from './replace-file.ts'
 

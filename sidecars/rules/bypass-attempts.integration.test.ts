@@ -74,11 +74,11 @@ function runConfined(folder: string, text: string): void {
   spawnSync(
     'bwrap',
     [
-      ...['--ro-bind', '/', '/', '--tmpfs', '/tmp', '--bind', folder, folder, '--dev', '/dev', '--proc', '/proc'],
-      ...['--unshare-all', '--die-with-parent', '--new-session', '--chdir', folder],
-      ...['--clearenv', '--setenv', 'PATH', '/usr/bin:/bin', '--setenv', 'HOME', folder, '--setenv', 'PWD', folder],
-      ...['--', 'timeout', '-s', 'KILL', '5', 'bash', '-c', text],
-    ],
+      ['--ro-bind', '/', '/', '--tmpfs', '/tmp', '--bind', folder, folder, '--dev', '/dev', '--proc', '/proc'],
+      ['--unshare-all', '--die-with-parent', '--new-session', '--chdir', folder],
+      ['--clearenv', '--setenv', 'PATH', '/usr/bin:/bin', '--setenv', 'HOME', folder, '--setenv', 'PWD', folder],
+      ['--', 'timeout', '-s', 'KILL', '5', 'bash', '-c', text],
+    ].flat(),
     { stdio: 'ignore', timeout: 15_000 },
   )
 }

@@ -56,15 +56,10 @@ const DANGEROUS: Record<string, Check> = {
       : has(args, option('rR', 'recursive'))
         ? 'deletes whole folders'
         : undefined,
-  rmdir: () => undefined,
-  unlink: () => 'deletes a file',
   shred: () => 'destroys the content of files',
   srm: () => 'destroys the content of files',
   find: (args) => (args.includes('-delete') ? 'deletes what it finds' : undefined),
   dd: (args) => (has(args, /^of=/) ? 'writes over a device or file' : undefined),
-  truncate: () => 'cuts files off',
-  chmod: (args) => (has(args, option('R', 'recursive')) ? 'changes permissions of whole folders' : undefined),
-  chown: (args) => (has(args, option('R', 'recursive')) ? 'changes owners of whole folders' : undefined),
   git: gitDanger,
   npm: publishes('publish', 'unpublish', 'deprecate', 'owner', 'access', 'token'),
   pnpm: publishes('publish'),
@@ -80,7 +75,9 @@ const DANGEROUS: Record<string, Check> = {
         ? 'deletes images, containers or volumes'
         : undefined,
   gh: (args) =>
-    /^(release|repo|secret|auth|api)$/.test(sub(args)) ? 'changes or reveals something on GitHub' : undefined,
+    /^(release (create|delete|upload)|repo (create|delete|edit)|secret|auth token)/.test(args.join(' '))
+      ? 'changes or reveals something on GitHub'
+      : undefined,
   terraform: publishes('apply', 'destroy'),
   kubectl: publishes('apply', 'delete', 'drain', 'replace', 'scale'),
   security: () => 'reads the keychain',
@@ -88,9 +85,6 @@ const DANGEROUS: Record<string, Check> = {
   'secret-tool': () => 'reads the keyring',
   op: () => 'reads the password store',
   gpg: (args) => (has(args, /^--export-secret/) ? 'hands out private keys' : undefined),
-  env: (args) => (args.length === 0 ? 'shows every variable, secrets too' : undefined),
-  printenv: () => 'shows variables, secrets too',
-  crontab: (args) => (has(args, /^-l$/) ? undefined : 'starts something later'),
   sudo: () => 'runs with the rights of the administrator',
   doas: () => 'runs with the rights of the administrator',
   su: () => 'runs as another user',
@@ -203,10 +197,6 @@ function gitDanger(args: string[]): string | undefined {
       return rest[0] === 'remove' ? 'deletes a working folder' : undefined
     case 'credential':
       return 'hands out passwords'
-    case 'remote':
-      return /^(add|set-url|remove|rename)$/.test(rest[0] ?? '') ? 'changes where commits go' : undefined
-    case 'config':
-      return rest.length > 1 ? 'changes settings, which may start programs' : undefined
     default:
       return undefined
   }

@@ -8,7 +8,7 @@ import { memoryPair } from '../../rpc/memory-transport.ts'
 import { ScriptedModel } from '../../testing/scripted-model.ts'
 import type { CommandRules } from '../engine/services.ts'
 import { AppServer } from './app-server.ts'
-import { PlainRules } from './plain-rules.ts'
+import { HomeRules } from './home-rules.ts'
 import { sandboxRootsOf } from './sandbox-policy.ts'
 
 type Message = {
@@ -95,7 +95,7 @@ afterAll(async () => {
   rmSync(profile, { recursive: true, force: true })
 })
 
-const startServer = (rules: CommandRules = new PlainRules(home)) =>
+const startServer = (rules: CommandRules = new HomeRules({ home })) =>
   new AppServer({
     home,
     exec: () => exec,

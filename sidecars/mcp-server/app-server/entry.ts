@@ -9,7 +9,7 @@ import { LinesTransport } from '../../rpc/lines-transport.ts'
 import { AppServer } from './app-server.ts'
 import { loginShell } from './login-shell.ts'
 import { listen, ListenError, parseListen, type Authorize } from './listen.ts'
-import { PlainRules } from './plain-rules.ts'
+import { HomeRules } from './home-rules.ts'
 import { sandboxObjectOf, sandboxRootsOf } from './sandbox-policy.ts'
 
 const HELP = `Usage: gatehouse app-server [--listen stdio://|unix://PATH|ws://IP:PORT|off] [--stdio]
@@ -42,7 +42,7 @@ async function main(argv: string[]): Promise<number> {
   const authorize = authorization(values)
   const home = process.env.CODEX_HOME ?? process.env.GATEHOUSE_HOME ?? join(homedir(), '.gatehouse')
   const log = (message: string) => void process.stderr.write(`app-server: ${message}\n`)
-  const rules = new PlainRules(home)
+  const rules = new HomeRules({ home, onProblem: log })
   const exec = lazyExec()
   const server = new AppServer({
     home,

@@ -6,7 +6,7 @@ import { AppServer } from './app-server.ts'
 import { HostApprovals } from './host-approvals.ts'
 import { HostClient } from './host-client.ts'
 import { loginShell } from './login-shell.ts'
-import { PlainRules } from './plain-rules.ts'
+import { HomeRules } from './home-rules.ts'
 import { sandboxObjectOf, sandboxRootsOf } from './sandbox-policy.ts'
 import { sessionCommands } from './session-commands.ts'
 import { ThreadSessions } from './thread-sessions.ts'
@@ -32,7 +32,7 @@ export function createHostedParts({ home, exec, host, send, log }: HostedOptions
   const server = new AppServer({
     home,
     exec: () => commands,
-    rules: new PlainRules(home),
+    rules: new HomeRules({ home, onProblem: log }),
     sandboxObject: sandboxObjectOf,
     sandboxRoots: sandboxRootsOf,
     shell: loginShell(),

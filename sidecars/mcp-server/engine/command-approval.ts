@@ -1,6 +1,7 @@
 /** Whether a command may run, in which sandbox, and whom to ask. */
 import type { CommandDecision, ServerRequestMap } from '../../protocol/app-server/server-requests.ts'
 import type { ApprovalPolicy } from '../../protocol/app-server/thread.ts'
+import { policyAction, type PolicySituation } from '../../rules/approval-policy.ts'
 import type { CommandRules, CommandVerdict } from './services.ts'
 
 export interface CommandRequest {
@@ -22,54 +23,55 @@ export type CommandPlan =
 
 /**
  * The decision before anybody is asked (the order of the steps is the contract): rules, then what is
- * known to be dangerous or safe, then the policy.
+ * known to be dangerous, then the policy.
  */
-export function planCommand(
+export async function planCommand(
   request: CommandRequest,
   policy: ApprovalPolicy,
   rules: CommandRules,
   sandboxed: boolean,
-): CommandPlan {
-  const judged = rules.judge(request.argv, request.cwd)
+): Promise<CommandPlan> {
+  const judged = await rules.judge(request.argv, request.cwd)
   if (judged.verdict === 'deny')
     return { do: 'refuse', text: `\`${shown(request.argv)}\` rejected: ${judged.reason ?? 'a rule forbids it'}` }
   if (judged.verdict === 'allow') return { do: 'run', outsideSandbox: true }
-  if (judged.verdict === 'ask' || judged.dangerous) return askOrRefuse(request, policy, judged, 'rules', rules)
-  if (request.escalated && sandboxed) return askOrRefuse(request, policy, judged, 'escalation', rules)
-  if (policy === 'untrusted') return askOrRefuse(request, policy, judged, 'policy', rules)
-  return { do: 'run', outsideSandbox: request.escalated && !sandboxed }
-}
-
-function askOrRefuse(
-  request: CommandRequest,
-  policy: ApprovalPolicy,
-  judged: CommandVerdict,
-  why: 'rules' | 'escalation' | 'policy',
-  rules: CommandRules,
-): CommandPlan {
-  if (policy === 'never')
-    return {
-      do: 'refuse',
-      text:
-        why === 'escalation'
-          ? 'approval policy is Never; escalated permissions cannot be requested, run it inside the sandbox or leave it'
-          : `\`${shown(request.argv)}\` rejected: ${judged.reason ?? 'it needs approval'}, and the approval policy is Never`,
-    }
-  if (typeof policy === 'object' && !(why === 'escalation' ? policy.granular.sandbox_approval : policy.granular.rules))
-    return {
-      do: 'refuse',
-      text: `\`${shown(request.argv)}\` rejected: it needs an approval that this thread's policy does not ask for`,
-    }
-  const amendment = why === 'rules' && judged.verdict === 'ask' ? null : amendmentFor(request, judged, rules)
+  const situation = situationOf(request, judged, sandboxed)
+  const action = policyAction(policy, situation)
+  if (action === 'run') return { do: 'run', outsideSandbox: request.escalated && !sandboxed }
+  if (action !== 'ask') return { do: 'refuse', text: refusal(request, policy, judged, situation) }
+  const amendment = judged.verdict === 'ask' ? null : await amendmentFor(request, judged, rules)
   const choices: CommandDecision[] = ['accept']
   if (amendment) choices.push({ acceptWithExecpolicyAmendment: { execpolicy_amendment: amendment } })
   choices.push('cancel')
   return { do: 'ask', reason: request.justification ?? judged.reason, amendment, choices }
 }
 
-function amendmentFor(request: CommandRequest, judged: CommandVerdict, rules: CommandRules): string[] | null {
+function situationOf(request: CommandRequest, judged: CommandVerdict, sandboxed: boolean): PolicySituation {
+  if (judged.verdict === 'ask') return 'rulePrompt'
+  if (judged.dangerous) return 'dangerous'
+  return request.escalated && sandboxed ? 'escalation' : 'ordinary'
+}
+
+function refusal(
+  request: CommandRequest,
+  policy: ApprovalPolicy,
+  judged: CommandVerdict,
+  situation: PolicySituation,
+): string {
+  const rejected = `\`${shown(request.argv)}\` rejected: `
+  if (policy !== 'never') return `${rejected}it needs an approval that this thread's policy does not ask for`
+  return situation === 'escalation'
+    ? 'approval policy is Never; escalated permissions cannot be requested, run it inside the sandbox or leave it'
+    : `${rejected}${judged.reason ?? 'it needs approval'}, and the approval policy is Never`
+}
+
+async function amendmentFor(
+  request: CommandRequest,
+  judged: CommandVerdict,
+  rules: CommandRules,
+): Promise<string[] | null> {
   const own = request.proposedPrefix
-  if (own && own.length > 0 && rules.acceptsPrefix(own, request.argv, request.cwd)) return own
+  if (own && own.length > 0 && (await rules.acceptsPrefix(own, request.argv, request.cwd))) return own
   return judged.proposedPrefix
 }
 

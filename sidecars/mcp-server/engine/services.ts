@@ -22,9 +22,9 @@ export interface CommandVerdict {
   proposedPrefix: string[] | null
 }
 export interface CommandRules {
-  judge(argv: readonly string[], cwd: string): CommandVerdict
+  judge(argv: readonly string[], cwd: string): Promise<CommandVerdict>
   /** Whether a rule may have this prefix and would let the whole command through. */
-  acceptsPrefix(prefix: readonly string[], argv: readonly string[], cwd: string): boolean
+  acceptsPrefix(prefix: readonly string[], argv: readonly string[], cwd: string): Promise<boolean>
   /** Adds an allow rule, in force at once and kept. Rejects with why it could not be kept. */
   addPrefix(prefix: readonly string[]): Promise<void>
 }

@@ -65,7 +65,8 @@ async function approve(
 ): Promise<ApprovedCommand | { output: ToolOutput }> {
   if (thread.approvals.commands.has(sessionKey(request)))
     return { outsideSandbox: request.escalated || !sandboxed, isApproved: true, startedAtMs: null }
-  const plan = planCommand(request, turn.settings.approvalPolicy, thread.services.rules, sandboxed)
+  const plan = await planCommand(request, turn.settings.approvalPolicy, thread.services.rules, sandboxed)
+  signal.throwIfAborted()
   if (plan.do === 'refuse') return { output: { content: plan.text, success: false } }
   if (plan.do === 'run') return { outsideSandbox: plan.outsideSandbox, isApproved: false, startedAtMs: null }
   return askForCommand(thread, turn, request, item, plan, signal)
