@@ -2,7 +2,7 @@
  * The authority that vouches for inspected hosts. Its key exists in this process only, unless the owner
  * brings an authority; leaves are made on demand and kept ready to use.
  */
-import { createPublicKey, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, randomBytes, X509Certificate, type KeyObject } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { toPem } from './pem.ts'
 import {
@@ -59,6 +59,11 @@ export class CertificateAuthority {
   private readonly leafKeyPem: string | Buffer
   private readonly leafPublicKey: KeyObject
   private readonly leaves = new Map<string, Leaf>()
+  /**
+   * What is sent after the leaf. A root is in the client's store or it is worth nothing, and reading it again
+   * takes a sixth of the handshake; an authority below another one has to be sent.
+   */
+  private readonly chainPem: string
   private revocationLists = 0
 
   constructor(
@@ -66,6 +71,8 @@ export class CertificateAuthority {
     private readonly nowMs: () => number,
   ) {
     this.certificatePem = toPem('CERTIFICATE', identity.certificate)
+    const certificate = new X509Certificate(identity.certificate)
+    this.chainPem = certificate.subject === certificate.issuer ? '' : this.certificatePem
     this.leafKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
     this.leafKeyPem = this.leafKey.export({ type: 'pkcs8', format: 'pem' })
     this.leafPublicKey = createPublicKey(this.leafKey)
@@ -90,7 +97,7 @@ export class CertificateAuthority {
   private issue(host: string): Leaf {
     const notAfterMs = Math.min(this.identity.notAfterMs, this.nowMs() + LEAF_LIFE_MS)
     const context = createSecureContext({
-      cert: this.leafPem(host, notAfterMs) + this.certificatePem,
+      cert: this.leafPem(host, notAfterMs) + this.chainPem,
       key: this.leafKeyPem,
       minVersion: 'TLSv1.2',
     })

@@ -64,11 +64,11 @@ async function addDirectory(found: CustomRoots, directory: string): Promise<void
       found.warnings.push(
         `${CA_DIRECTORY_VARIABLE}=${directory} has ${names.length} entries, the first ${MAX_DIRECTORY_ENTRIES} are used`,
       )
-    for (const name of names.slice(0, MAX_DIRECTORY_ENTRIES)) {
-      // Folders of certificates also hold keys, scripts and dead links.
-      const text = await readRegularFile(join(directory, name)).catch(() => '')
-      found.certificates.push(...certificatesIn(text))
-    }
+    // Folders of certificates also hold keys, scripts and dead links.
+    const texts = await Promise.all(
+      names.slice(0, MAX_DIRECTORY_ENTRIES).map((name) => readRegularFile(join(directory, name)).catch(() => '')),
+    )
+    for (const text of texts) found.certificates.push(...certificatesIn(text))
   } catch (error) {
     found.warnings.push(`${CA_DIRECTORY_VARIABLE}=${directory} is not in the trust bundle: ${(error as Error).message}`)
   }

@@ -31,7 +31,7 @@ const MAX_HEADERS = 40
 const MAX_VALUE_LENGTH = 256
 const MASKED = '[masked]'
 const CREDENTIAL_NAME =
-  /^(?:proxy-)?auth|cookie|token|secret|password|passwd|api-?key|access-?key|private-?key|signature|credential|session|assertion|^x-amz-security|^x-csrf|^x-xsrf|nonce/i
+  /(?:^|-)auth(?:$|-|orization|entication)|cookie|token|secret|password|passwd|api-?key|access-?key|private-?key|signature|credential|session|assertion|^x-amz-security|^x-csrf|^x-xsrf|nonce/i
 
 /** True for fields whose value nobody should read over a shoulder. */
 export function isCredentialName(name: string): boolean {
