@@ -1,6 +1,6 @@
 /** The host: everything but the screen. Composition only; the app and `gatehouse serve` make one each. */
 import { randomBytes } from 'node:crypto'
-import type { InvokeChannel, Invokes } from '../preload/api.ts'
+import type { InvokeChannel, Invokes, ThreadNews } from '../preload/api.ts'
 import type { Actor } from '../sidecars/protocol/decision.ts'
 import { Agents } from './agents/agents.ts'
 import type { RunHandle, RunRequest, RunSink } from './control/controlled-host.ts'
@@ -49,6 +49,8 @@ export interface Host {
   /** Opens the WebSocket of the app-server protocol, whose clients answer as the owner. */
   readonly appServerToken: string
   readonly feed: Feed
+  /** Notifications of Gatehouse's own sessions that were opened through `threads.call`. Returns the unsubscriber. */
+  onThreadNews(listener: (news: ThreadNews) => void): () => void
   /**
    * Does what the owner asks. Rejects with RpcError: `invalidParams` naming the argument, `methodNotFound`
    * for the channels that only a desktop answers.
@@ -173,6 +175,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     sessions,
     processes,
     exec,
+    mcp: clients.mcp,
     supervisor,
     agents: new Agents({ findProgram: (name) => programs.find(name), attached: () => sessions.openAgents() }),
   })
@@ -192,6 +195,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     agentToken,
     appServerToken,
     feed,
+    onThreadNews: (listener) => clients.mcp.onThreadNews(listener),
     invoke: (channel, args, actor) => intents.invoke(channel, args, actor),
     startRun: (request, sink) => runs.start(request, sink),
     shellEnvironment: (shell) => shells.environment(shell),

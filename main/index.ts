@@ -20,7 +20,7 @@ import { UtilityLauncher } from './desktop/utility-launcher.ts'
 import type { Host } from './host.ts'
 import { createChannelServices, OWNER_AT_WINDOW } from './ipc/channel-services.ts'
 import { createDesktopServices } from './ipc/desktop-services.ts'
-import { forwardFeed } from './ipc/feed-forwarding.ts'
+import { forwardEvent } from './ipc/event-forwarding.ts'
 import { createAttachOutput } from './ipc/output-ports.ts'
 import { registerChannels } from './ipc/register-channels.ts'
 
@@ -74,7 +74,10 @@ function openDesktop(host: Host, launcher: UtilityLauncher): Desktop {
     preloadFile: join(BUILT, 'preload/index.cjs'),
     userDataDir: app.getPath('userData'),
     refusals,
-    opened: (window) => forwardFeed(window, (listener) => host.feed.subscribe(listener)),
+    opened: (window) => {
+      forwardEvent(window, 'feed.batch', (listener) => host.feed.subscribe(listener))
+      forwardEvent(window, 'threads.news', (listener) => host.onThreadNews(listener))
+    },
     focused: () => notifications.clear(),
   })
   const navigate = async (section: string, id: string | null = null) => {

@@ -10,10 +10,13 @@ import {
   nullable,
   object,
   optional,
+  record,
   string,
+  unknown,
   type Decoder,
 } from '../sidecars/protocol/decode.ts'
 import { processSignalName, sidecarName } from '../sidecars/protocol/host-channel.ts'
+import { ownerThreadMethod } from '../sidecars/protocol/owner-threads.ts'
 
 /** Channels that only a desktop can answer; the host has no part in them. */
 export type DesktopChannel =
@@ -96,6 +99,7 @@ export const intentArguments: { [C in HostChannel]: Decoder<Invokes[C]['args']> 
   'settings.set': tuple(settingsChange),
   'sidecars.restart': tuple(sidecarName),
   'sidecars.diagnostics': tuple(sidecarName),
+  'threads.call': tuple(ownerThreadMethod, record(unknown)),
   'sessions.interrupt': tuple(name),
   'audit.page': tuple(nullable(integer(0)), integer(1, 1000)),
   'agents.list': tuple(),

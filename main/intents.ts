@@ -3,7 +3,7 @@ import type { InvokeChannel, Invokes, MemberView, ProcessReadView } from '../pre
 import { canonicalHost, InvalidHost } from '../sidecars/protocol/host-pattern.ts'
 import type { Actor } from '../sidecars/protocol/decision.ts'
 import { decode, DecodeError } from '../sidecars/protocol/decode.ts'
-import type { ProcessId, RuleId, SessionId } from '../sidecars/protocol/ids.ts'
+import { threadOfSession, type ProcessId, type RuleId, type SessionId } from '../sidecars/protocol/ids.ts'
 import { RpcError } from '../sidecars/rpc/rpc-error.ts'
 import type { Agents } from './agents/agents.ts'
 import type { Approvals } from './approvals/approvals.ts'
@@ -17,6 +17,7 @@ import { ruleWords, stepText, type Judgement, type Rules } from './rules/rules.t
 import type { Sessions } from './sessions/sessions.ts'
 import { settingsView, type SettingsStore } from './settings/settings.ts'
 import type { ExecServerClient } from './sidecar-clients/exec-server-client.ts'
+import type { McpServerClient } from './sidecar-clients/mcp-server-client.ts'
 import type { Supervisor } from './supervisor/supervisor.ts'
 
 export interface IntentServices {
@@ -30,6 +31,7 @@ export interface IntentServices {
   sessions: Sessions
   processes: Processes
   exec: ExecServerClient
+  mcp: Pick<McpServerClient, 'callThread' | 'interruptThread'>
   supervisor: Pick<Supervisor, 'sidecar'>
   agents: Agents
 }
@@ -75,7 +77,7 @@ const isHostChannel = <C extends InvokeChannel>(channel: C): channel is C & Host
   Object.hasOwn(intentArguments, channel)
 
 function createHandlers(services: IntentServices): Handlers {
-  const { feed, approvals, audit, egress, settings, supervisor, agents } = services
+  const { feed, approvals, audit, egress, settings, supervisor, agents, mcp } = services
   return {
     'feed.snapshot': () => feed.snapshot(),
     'approvals.decide': ([intent], actor) => approvals.decide(intent, actor),
@@ -94,12 +96,13 @@ function createHandlers(services: IntentServices): Handlers {
     'sidecars.diagnostics': ([sidecar]) => supervisor.sidecar(sidecar).diagnostics(),
     'audit.page': ([before, limit]) => audit.page(before, limit),
     'agents.list': () => agents.list(),
+    'threads.call': ([method, params]) => mcp.callThread(method, params),
     ...processHandlers(services),
     ...ruleHandlers(services),
   }
 }
 
-function processHandlers({ exec, processes, sessions, approvals }: IntentServices) {
+function processHandlers({ exec, mcp, processes, sessions, approvals }: IntentServices) {
   const find = (id: string): ProcessId => {
     if (!processes.get(id as ProcessId)) throw new RpcError('notFound', `There is no process ${id}.`)
     return id as ProcessId
@@ -131,7 +134,11 @@ function processHandlers({ exec, processes, sessions, approvals }: IntentService
       const sessionId = id as SessionId
       if (!sessions.isOpen(sessionId)) throw new RpcError('notFound', `The session ${id} has ended.`)
       approvals.denySession(sessionId, actor, 'The owner interrupted the session.')
-      await Promise.all(processes.aliveOf(sessionId).map((process) => exec.signal(process.id, 'interrupt')))
+      const threadId = threadOfSession(sessionId)
+      await Promise.all([
+        ...processes.aliveOf(sessionId).map((process) => exec.signal(process.id, 'interrupt')),
+        ...(threadId === null ? [] : [mcp.interruptThread(threadId)]),
+      ])
       return null
     },
   }

@@ -7,8 +7,10 @@
 import type { Actor, Decision, Scope, Verdict } from '../sidecars/protocol/decision.ts'
 import type { Subject } from '../sidecars/protocol/subject.ts'
 import type { ConnectionFacts, ProcessFacts, SidecarName } from '../sidecars/protocol/host-channel.ts'
+import type { OwnerThreadCalls, OwnerThreadMethod } from '../sidecars/protocol/owner-threads.ts'
 import type { OutputPortFromServer, OutputPortFromView } from '../sidecars/protocol/output-port.ts'
 
+export type { OwnerThreadCalls, OwnerThreadMethod }
 export type { Actor, Decision, Scope, Verdict, Subject, SidecarName, OutputPortFromServer, OutputPortFromView }
 
 export type Posture = 'working' | 'waits' | 'idle' | 'ended' | 'failed'
@@ -20,8 +22,6 @@ export interface SessionView {
   title: string
   cwd: string | null
   via: string
-  /** The thread behind a session of Gatehouse's own: it can be read and talked to. */
-  threadId?: string
   posture: Posture
   openedAtMs: number
   closedAtMs: number | null
@@ -249,6 +249,8 @@ export interface Invokes {
   'settings.set': { args: [Partial<SettingsView>]; result: SettingsView }
   'sidecars.restart': { args: [SidecarName]; result: null }
   'sidecars.diagnostics': { args: [SidecarName]; result: string }
+  /** One request to Gatehouse's own sessions; params and result are those of `OwnerThreadCalls[method]`. */
+  'threads.call': { args: [method: OwnerThreadMethod, params: object]; result: unknown }
   'sessions.interrupt': { args: [sessionId: string]; result: null }
   'audit.page': { args: [before: number | null, limit: number]; result: { entries: AuditView[]; next: number | null } }
   'agents.list': { args: []; result: AgentView[] }
@@ -273,9 +275,17 @@ export interface AgentView {
   howTo: string
 }
 
+/** A notification of the app-server protocol, e.g. `item/completed`. */
+export interface ThreadNews {
+  method: string
+  params: Record<string, unknown>
+}
+
 /** Main -> window events. */
 export interface Events {
   'feed.batch': FeedBatch
+  /** What happens in threads this window has started or resumed; deltas are joined, long texts cut. */
+  'threads.news': ThreadNews
   /** Main asks the page to show something (tray, notification, global shortcut, menu). */
   navigate: { section: string; id: string | null }
 }

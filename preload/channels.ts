@@ -27,13 +27,14 @@ const invokeNames: Record<InvokeChannel, true> = {
   'settings.set': true,
   'sidecars.restart': true,
   'sidecars.diagnostics': true,
+  'threads.call': true,
   'sessions.interrupt': true,
   'audit.page': true,
   'agents.list': true,
   'clipboard.write': true,
   'shell.openExternal': true,
 }
-const eventNames: Record<EventChannel, true> = { 'feed.batch': true, navigate: true }
+const eventNames: Record<EventChannel, true> = { 'feed.batch': true, 'threads.news': true, navigate: true }
 
 export function isInvokeChannel(name: unknown): name is InvokeChannel {
   return typeof name === 'string' && Object.hasOwn(invokeNames, name)

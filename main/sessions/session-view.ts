@@ -32,7 +32,6 @@ export function sessionView(record: SessionRecord, counts: SessionCounts): Sessi
     title: sessionTitle(record),
     cwd: facts.cwd ?? null,
     via: facts.via,
-    ...(facts.threadId !== undefined && { threadId: facts.threadId }),
     posture: postureOf(record, counts),
     openedAtMs: facts.openedAtMs,
     closedAtMs: closed?.atMs ?? null,

@@ -42,9 +42,9 @@ beforeEach(() => {
 
 describe('Sessions', () => {
   it('a session that says a turn runs is working, without any process', () => {
-    sessions.open(facts({ threadId: 't1' }), source)
-    expect(rows.get(A)).toMatchObject({ posture: 'idle', threadId: 't1' })
-    sessions.update(facts({ threadId: 't1', isWorking: true }))
+    sessions.open(facts({}), source)
+    expect(rows.get(A)).toMatchObject({ posture: 'idle' })
+    sessions.update(facts({ isWorking: true }))
     expect(rows.get(A)?.posture).toBe('working')
   })
   it('shows a session as announced and joins what belongs to it', () => {

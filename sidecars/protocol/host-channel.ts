@@ -205,8 +205,6 @@ export const sessionFacts = object({
   via: string,
   /** A turn of it runs; absent where nobody can tell. */
   isWorking: optional(boolean),
-  /** The thread behind a session of Gatehouse's own. */
-  threadId: optional(string),
   pid: optional(integer(1)),
   openedAtMs: integer(0),
 })

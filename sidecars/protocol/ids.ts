@@ -27,3 +27,10 @@ export const leaseId = id<LeaseId>()
 
 /** The session of connections that bring no valid lease: nothing that Gatehouse started. Session rules never match it. */
 export const UNKNOWN_SESSION = 'unknown' as SessionId
+
+const THREAD_SESSION = /^ses_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/
+
+/** The session that a thread of Gatehouse's own is to the rest of the house: the same after every restart. */
+export const sessionOfThread = (threadId: string): SessionId => `ses_${threadId}` as SessionId
+/** The thread behind such a session; null for sessions of other agents. */
+export const threadOfSession = (id: string): string | null => THREAD_SESSION.exec(id)?.[1] ?? null

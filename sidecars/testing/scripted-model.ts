@@ -55,6 +55,7 @@ export class ScriptedModel {
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'GET') return this.answerModels(request, response)
     let text = ''
     for await (const chunk of request) text += String(chunk)
     const body = JSON.parse(text) as ModelRequest['body']
@@ -87,6 +88,12 @@ export class ScriptedModel {
       response: { id: 'r', usage: { input_tokens: tokens - 10, output_tokens: 10, total_tokens: tokens } },
     })
     response.end()
+  }
+
+  private answerModels({ url, headers }: IncomingMessage, response: ServerResponse): void {
+    const isKnown = url === '/v1/models' && headers.authorization !== 'Bearer wrong'
+    response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isKnown ? { data: [{ id: 'scripted-small' }, { id: 'scripted-model' }] } : {}))
   }
 
   private stepsOf(name: string, outputs: number, attempt: number): ModelStep[] {

@@ -9,9 +9,9 @@ import type {
   ServerRequestMap,
   ServerRequestMethod,
 } from '../../protocol/app-server/server-requests.ts'
+import { sessionOfThread } from '../../protocol/ids.ts'
 import type { Subject } from '../../protocol/subject.ts'
 import type { PeerHostLink } from '../sessions/host-link.ts'
-import { sessionOfThread } from './thread-sessions.ts'
 
 type Answer<M extends ServerRequestMethod> = ServerRequestMap[M]['answer']
 

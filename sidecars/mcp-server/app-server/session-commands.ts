@@ -1,9 +1,8 @@
 /** Runs the engine's commands on the host's exec server, each in the name of its thread's session. */
 import type { ExecStart } from '../../exec-server/client/index.ts'
-import type { SessionId } from '../../protocol/ids.ts'
+import { sessionOfThread, type SessionId } from '../../protocol/ids.ts'
 import type { PeerHostLink } from '../sessions/host-link.ts'
 import type { CommandStarter } from '../engine/services.ts'
-import { sessionOfThread } from './thread-sessions.ts'
 
 /** What clients run outside of any thread belongs to this session. */
 const CLIENTS_SESSION = 'ses_app-server-clients' as SessionId

@@ -3,15 +3,12 @@ import type { Emit, NotificationMap } from '../../protocol/app-server/notificati
 import type { Thread } from '../../protocol/app-server/thread.ts'
 import type { UserMessageItem } from '../../protocol/app-server/thread-item.ts'
 import type { SessionFacts } from '../../protocol/host-channel.ts'
-import type { SessionId } from '../../protocol/ids.ts'
+import { sessionOfThread } from '../../protocol/ids.ts'
 import { GATEHOUSE_VERSION } from '../../protocol/version.ts'
 import type { PeerHostLink } from '../sessions/host-link.ts'
 import type { ThreadWatcher } from './app-server.ts'
 
 const TITLE_CHARACTERS = 80
-
-/** The session that a thread is to the rest of the house. */
-export const sessionOfThread = (threadId: string): SessionId => `ses_${threadId}` as SessionId
 
 export class ThreadSessions implements ThreadWatcher {
   private readonly open = new Map<string, SessionFacts>()
@@ -26,7 +23,6 @@ export class ThreadSessions implements ThreadWatcher {
       title: titleOf(thread.name ?? thread.preview),
       cwd: thread.cwd,
       via: 'app-server',
-      threadId: thread.id,
       isWorking: false,
       openedAtMs: Date.now(),
     }

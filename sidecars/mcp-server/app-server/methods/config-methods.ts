@@ -1,10 +1,12 @@
 /** `config/*`, models, and the catalogues of things that this server does not have. */
 import { array, boolean, literal, object, optional, string, unknown, withDefault } from '../../../protocol/decode.ts'
+import { listModels } from '../../model/list-models.ts'
 import { BUILT_IN_PROVIDER_IDS } from '../../model/provider.ts'
 import { modelEntries } from '../../model/model-catalogue.ts'
 import type { ConfigTable } from '../config-file.ts'
 import { configQueue, method, type Method } from '../method-table.ts'
 import { DEFAULT_MODEL } from '../thread-settings-source.ts'
+import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
 
 const strategy = withDefault(literal('replace', 'upsert'), 'replace' as const)
@@ -70,6 +72,15 @@ export function configMethods(context: ServerContext): Record<string, Method> {
           ...Object.keys((config.model_providers as ConfigTable | undefined) ?? {}),
         ])
         return { data: [...ids].map((id) => ({ id })) }
+      },
+    }),
+    'gatehouse/provider/check': method(object({ baseUrl: string, envKey: optional(string) }), {
+      run: async ({ baseUrl, envKey }) => {
+        try {
+          return { models: await listModels({ baseUrl, ...(envKey && { envKey }) }) }
+        } catch (error) {
+          throw invalidRequest((error as Error).message)
+        }
       },
     }),
     'collaborationMode/list': method(unknown, {

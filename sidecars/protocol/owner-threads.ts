@@ -1,0 +1,102 @@
+/**
+ * What the owner's window asks of Gatehouse's own sessions: methods of the app-server protocol with the
+ * members it uses. The app server checks the params; the host only lets these names through.
+ */
+import type { SettingsBlock, Thread, ThreadStatus, Turn } from './app-server/thread.ts'
+import type { ThreadItem } from './app-server/thread-item.ts'
+import { literal } from './decode.ts'
+
+export interface TextInput {
+  type: 'text'
+  text: string
+}
+interface Page {
+  cursor?: string
+  limit?: number
+  sortDirection?: 'asc' | 'desc'
+}
+interface OfThread {
+  threadId: string
+}
+export interface ItemEntry {
+  turnId: string
+  item: ThreadItem
+}
+export interface QueuedWords {
+  id: string
+  input: TextInput[]
+}
+export interface ConfigEdit {
+  /** Dotted, with quotes where a part needs them. */
+  keyPath: string
+  value: unknown
+  mergeStrategy: 'replace' | 'upsert'
+}
+type Opened = { thread: Thread } & SettingsBlock
+type Empty = Record<string, never>
+
+export interface OwnerThreadCalls {
+  'thread/list': {
+    params: Page & { archived?: boolean; searchTerm?: string; sortKey?: 'updated_at'; modelProviders?: string[] }
+    result: { data: Thread[]; nextCursor: string | null }
+  }
+  'thread/start': {
+    params: { cwd?: string; model?: string; modelProvider?: string; sandbox?: string; approvalPolicy?: string }
+    result: Opened
+  }
+  'thread/resume': { params: OfThread & { excludeTurns: true }; result: Opened }
+  'thread/unsubscribe': { params: OfThread; result: unknown }
+  'thread/turns/list': {
+    params: OfThread & Page & { itemsView?: 'notLoaded' }
+    result: { data: Turn[]; nextCursor: string | null }
+  }
+  'thread/items/list': { params: OfThread & Page; result: { data: ItemEntry[]; nextCursor: string | null } }
+  'thread/fork': { params: OfThread & { lastTurnId?: string; excludeTurns: true }; result: Opened }
+  'thread/revert': { params: OfThread & { beforeTurnId: string }; result: { thread: Thread } }
+  'thread/name/set': { params: OfThread & { name: string }; result: unknown }
+  'thread/archive': { params: OfThread; result: unknown }
+  'thread/compact/start': { params: OfThread; result: Empty }
+  'thread/shellCommand': { params: OfThread & { command: string }; result: Empty }
+  'thread/queue/add': { params: OfThread & { input: TextInput[] }; result: { queuedSubmission: QueuedWords } }
+  'thread/queue/list': { params: OfThread; result: { data: QueuedWords[]; paused: boolean } }
+  'thread/queue/delete': { params: OfThread & { queuedSubmissionId: string }; result: Empty }
+  'turn/start': { params: OfThread & { input: TextInput[] }; result: { turn: Turn } }
+  'turn/steer': { params: OfThread & { input: TextInput[]; expectedTurnId: string }; result: { turnId: string } }
+  'turn/interrupt': { params: OfThread & { turnId: string }; result: Empty }
+  'config/read': { params: Empty; result: { config: Record<string, unknown> } }
+  'config/batchWrite': { params: { edits: ConfigEdit[] }; result: { filePath: string } }
+  'modelProvider/list': { params: Empty; result: { data: { id: string }[] } }
+  /** Our own: asks a provider for its models, with the key that the variable holds. */
+  'gatehouse/provider/check': {
+    params: { baseUrl: string; envKey?: string }
+    result: { models: string[] }
+  }
+}
+export type OwnerThreadMethod = keyof OwnerThreadCalls
+
+const NAMES: Record<OwnerThreadMethod, true> = {
+  'thread/list': true,
+  'thread/start': true,
+  'thread/resume': true,
+  'thread/unsubscribe': true,
+  'thread/turns/list': true,
+  'thread/items/list': true,
+  'thread/fork': true,
+  'thread/revert': true,
+  'thread/name/set': true,
+  'thread/archive': true,
+  'thread/compact/start': true,
+  'thread/shellCommand': true,
+  'thread/queue/add': true,
+  'thread/queue/list': true,
+  'thread/queue/delete': true,
+  'turn/start': true,
+  'turn/steer': true,
+  'turn/interrupt': true,
+  'config/read': true,
+  'config/batchWrite': true,
+  'modelProvider/list': true,
+  'gatehouse/provider/check': true,
+}
+export const ownerThreadMethod = literal(...(Object.keys(NAMES) as OwnerThreadMethod[]))
+export type { Thread, ThreadItem, ThreadStatus, Turn }
