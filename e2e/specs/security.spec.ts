@@ -171,7 +171,7 @@ test('bad arguments and unknown channels are refused with the place named', asyn
 
 test('the token of agents does not open the control socket', async ({ home, page }) => {
   await new StatusBar(page).waitForHealth()
-  const { controlSocket, controlToken, agentToken } = home.hostFile()
+  const { controlSocket, controlToken, agentToken } = await home.whenHostIsKnown()
   expect(await hello(controlSocket, agentToken)).toMatchObject({ error: { code: -32807 } })
   expect(await hello(controlSocket, 'x'.repeat(agentToken.length))).toMatchObject({ error: { code: -32807 } })
   expect(await hello(controlSocket, controlToken)).toMatchObject({ result: { kind: 'app' } })

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '../fixtures/test.ts'
 import { ROOT } from '../fixtures/app-under-test.ts'
@@ -14,10 +15,10 @@ test('the window opens with three healthy sidecars within five seconds', async (
 
 test('host.json is for its owner alone and names the app', async ({ home, page }) => {
   await new StatusBar(page).waitForHealth()
-  const { statSync } = await import('node:fs')
+  const file = await home.whenHostIsKnown()
   expect(statSync(join(home.dataDir, 'run/host.json')).mode & 0o777).toBe(0o600)
   expect(statSync(home.dataDir).mode & 0o777).toBe(0o700)
-  expect(home.hostFile()).toMatchObject({ kind: 'app' })
+  expect(file).toMatchObject({ kind: 'app' })
 })
 
 test('a second start shows the first one and ends', async ({ app, home, page }) => {

@@ -15,16 +15,9 @@ async function startHeadless(home: Home, words: string[]): Promise<number> {
     cwd: home.workplace,
     stdio: 'ignore',
   })
-  await expect.poll(() => readKind(home)).toBe('headless')
-  return home.hostFile().pid
-}
-
-function readKind(home: Home): string | undefined {
-  try {
-    return home.hostFile().kind
-  } catch {
-    return undefined
-  }
+  const { kind, pid } = await home.whenHostIsKnown()
+  expect(kind).toBe('headless')
+  return pid
 }
 
 const STOP_AND_OPEN = { GATEHOUSE_E2E_BUTTON: '0' }
@@ -38,7 +31,7 @@ test('an idle host that was started for an agent makes room for the window witho
   const app = await launchApp()
   await new StatusBar(await app.page()).waitForHealth()
   expect(isAlive(pid)).toBe(false)
-  expect(readKind(home)).toBe('app')
+  await expect.poll(() => home.hostFile()?.kind).toBe('app')
   expect((await desktopSeen(app.electron)).questions).toEqual([])
 })
 
@@ -58,7 +51,7 @@ test('a host that its owner started is stopped only when the owner says so', asy
 test('an attached agent moves to the window and goes on', async ({ home, launchApp, attachAgent }) => {
   const agent = await attachAgent()
   await agent.client.listTools()
-  expect(readKind(home)).toBe('headless')
+  expect(home.hostFile()?.kind).toBe('headless')
   const app = await launchApp(STOP_AND_OPEN)
   const page = await app.page()
   await new StatusBar(page).waitForHealth()
