@@ -129,7 +129,7 @@ describe('the output of a process', () => {
     const { log } = logWith(64 * 1024 * 1024)
     for (let i = 0; i < 160; i++) append(log, 65_536)
     await settled(log)
-    expect(log.memoryBytes).toBeLessThan(1_400_000)
+    expect(log.memoryBytes).toBeLessThan(1_700_000)
     const { chunks, gaps } = await readAll(log, 65_536)
     expect(chunks).toHaveLength(160)
     expect(gaps).toEqual([])

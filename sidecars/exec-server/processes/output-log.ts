@@ -31,7 +31,7 @@ const WINDOW_BYTES = 1024 * 1024
 /** Small chunks cost more than their bytes: also a bound on their number. */
 const WINDOW_CHUNKS = 8_192
 /** What is at least moved to the spool in one write, and at most. */
-const SPILL_BYTES = 256 * 1024
+const SPILL_BYTES = 512 * 1024
 const SPILL_MAX_BYTES = 1024 * 1024
 /** The spool does not keep up: the child is held back from here on. */
 const PRESSURE_BYTES = 4 * WINDOW_BYTES
