@@ -74,12 +74,14 @@ export class Policy {
 
   /** Judges without any lookup. `approved`: the owner already said yes to this very request. */
   judge(destination: Destination, sessionId: SessionId | undefined, approved = false): Ruling {
-    if (approved || isIpLiteral(destination.host)) return this.compute(destination, sessionId, approved)
+    if (approved) return this.compute(destination, sessionId, approved)
     const method = this.settings.mode === 'limited' ? destination.method : ''
     const key = `${destination.host} ${destination.port} ${destination.protocol} ${method} ${sessionId ?? ''}`
     let ruling = this.rulings.get(key)
     if (ruling === undefined) {
       ruling = this.compute(destination, sessionId, false)
+      // What an address is can change with this machine's interfaces; a rule that denies it does not care.
+      if (isIpLiteral(destination.host) && !isDenied(ruling)) return ruling
       if (this.rulings.size >= MAX_CACHED_RULINGS) this.rulings.clear()
       this.rulings.set(key, ruling)
     }
@@ -159,6 +161,10 @@ export class Policy {
     }
     return undefined
   }
+}
+
+function isDenied(ruling: Ruling): boolean {
+  return ruling.verdict === 'deny' && ruling.refusal.reason === 'denied'
 }
 
 function deny(reason: RefusalReason, source: RefusalSource, more: Partial<Refusal> = {}): Denial {

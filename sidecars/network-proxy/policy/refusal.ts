@@ -142,6 +142,10 @@ const POLICY_PROTOCOL: Record<NetworkProtocol, string> = {
 
 export type RefusalForm = 'json' | 'text'
 
+/** A tool that retries gets the same answer hundreds of times, and making one costs more than sending it. */
+const remembered = new Map<string, Buffer>()
+const MAX_REMEMBERED = 256
+
 /** A complete refusal of an HTTP request: 403 with a body, on a connection that stays open or closes. */
 export function httpRefusal(
   refusal: Refusal,
@@ -149,8 +153,16 @@ export function httpRefusal(
   keepAlive: boolean,
   form: RefusalForm = 'json',
 ): Buffer {
+  const { reason, source, detail } = refusal
+  const { host, port, protocol } = target
+  const key = `${host} ${port} ${protocol} ${reason} ${source} ${keepAlive} ${form} ${detail ?? ''}`
+  const known = remembered.get(key)
+  if (known) return known
   const { type, body } = refusalBody(refusal, target, form)
-  return response(refusal, type, body, keepAlive)
+  const answer = response(refusal, type, body, keepAlive)
+  if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+  remembered.set(key, answer)
+  return answer
 }
 
 /** What a refusal says, by its form. */
