@@ -2,12 +2,20 @@
 // command otherwise. `node scripts/debian-packages.mjs` does both for the window and the tests.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A virtual display and the libraries Electron links against. */
 export const DISPLAY_PACKAGES = ['xvfb', 'xauth', 'libgtk-3-0', 'libnss3', 'libasound2', 'libgbm1', 'fonts-dejavu-core']
-/** What the tests run as an agent's command, and what confines it. */
-export const TEST_PACKAGES = [...DISPLAY_PACKAGES, 'curl', 'bubblewrap']
+/** Programs that tests run as commands of agents, and what confines them, with the package each comes in. */
+const TEST_PROGRAMS = { bwrap: 'bubblewrap', curl: 'curl', git: 'git', pgrep: 'procps', python3: 'python3' }
+
+/** The packages of those programs that are not on PATH, wherever they could have come from. */
+export function missingTestPackages() {
+  const folders = (process.env.PATH ?? '').split(':')
+  const isThere = (program) => folders.some((folder) => existsSync(join(folder, program)))
+  return Object.entries(TEST_PROGRAMS).flatMap(([program, name]) => (isThere(program) ? [] : [name]))
+}
 
 /** The exact command for people. */
 export function aptLine(packages) {
@@ -57,4 +65,4 @@ function isInstalled(name) {
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
-  process.exitCode = ensureDebianPackages(TEST_PACKAGES) ? 0 : 1
+  process.exitCode = ensureDebianPackages([...DISPLAY_PACKAGES, ...missingTestPackages()]) ? 0 : 1

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ensureDebianPackages, TEST_PACKAGES } from './debian-packages.mjs'
+import { DISPLAY_PACKAGES, ensureDebianPackages, missingTestPackages } from './debian-packages.mjs'
 import { findElectron } from './electron-runtime.mjs'
 import { RuntimeError } from './electron/runtime-error.mjs'
 import { ensureBuild } from './ensure-build.mjs'
@@ -73,7 +73,7 @@ async function endToEnd() {
 
 /** The end-to-end tests never skip: no Electron is a failure that says what to do. */
 async function electronForTests() {
-  if (!ensureDebianPackages(TEST_PACKAGES, say)) return undefined
+  if (!ensureDebianPackages(DISPLAY_PACKAGES, say)) return undefined
   try {
     return (await findElectron({ say })).executable
   } catch (error) {
@@ -119,6 +119,8 @@ if (spawnSync(process.execPath, ['-e', "require.resolve('vitest')"], { cwd: root
 
 // Tests run what is in out/, so the build comes first whatever was asked for.
 const wanted = Object.keys(STEPS).filter((name) => name === 'build' || !only || only.includes(name))
+const runsCommands = wanted.some((name) => ['unit', 'integration', 'e2e'].includes(name))
+if (runsCommands && !ensureDebianPackages(missingTestPackages(), say)) say('tests that run these programs will fail')
 const total = { passed: 0, failed: 0 }
 const failedSteps = []
 for (const name of wanted) {
