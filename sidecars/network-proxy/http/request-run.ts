@@ -30,6 +30,9 @@ export interface RunOwner {
   upgraded(request: ProxiedRequest, upstream: UpstreamConnection, record: ConnectionRecord): void
 }
 
+/** Straight to the origin, in origin form. */
+const DIRECT: RequestForm = {}
+
 export class RequestRun implements ExchangeOwner {
   private readonly presence = new ClientPresence()
   private exchange: Exchange | undefined
@@ -117,17 +120,22 @@ export class RequestRun implements ExchangeOwner {
   }
 
   private exchangeOver(upstream: UpstreamConnection, reused: boolean): void {
-    const { head, target } = this.request
-    const { record } = this
-    const parts = { head, target, upstream, record, client: this.owner.socket, reused }
-    this.exchange = new Exchange({ ...parts, form: this.form(), onResponse: this.watch() }, this)
+    const { head, target, parent } = this.request
+    this.exchange = new Exchange(
+      {
+        head,
+        target,
+        upstream,
+        record: this.record,
+        client: this.owner.socket,
+        form: parent ? { parent: { proxyAuthorization: parent.authorization } } : DIRECT,
+        reused,
+        onResponse: this.watch(),
+      },
+      this,
+    )
     this.exchange.sendHead()
     this.owner.exchangeStarted()
-  }
-
-  private form(): RequestForm {
-    const { parent } = this.request
-    return parent ? { parent: { proxyAuthorization: parent.authorization } } : {}
   }
 
   /** Heads of inspected requests are kept for the window, a few of them. */
