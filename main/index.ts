@@ -40,22 +40,23 @@ else app.exit(0)
 async function start(): Promise<void> {
   const launcher = new UtilityLauncher(join(BUILT, 'sidecars'))
   let desktop: Desktop | undefined
-  const opened = await startHost({
+  const opening = startHost({
     launcher,
     // The window opens while the sidecars start: it shows how that goes.
     created: (host) => {
       desktop = openDesktop(host, launcher)
     },
   })
-  if (!opened || !desktop) return app.exit(0)
-  const { dispose, hide } = desktop
+  // From now on: who quits during the start gets an orderly end as well.
   coordinateQuit({
-    hide,
+    hide: () => desktop?.hide(),
     stop: async (deadlineMs) => {
-      await opened.stop(deadlineMs)
-      dispose()
+      const opened = await opening.catch(() => undefined)
+      await opened?.stop(deadlineMs)
+      desktop?.dispose()
     },
   })
+  if (!(await opening)) app.exit(0)
 }
 
 interface Desktop {

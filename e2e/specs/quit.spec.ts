@@ -48,3 +48,12 @@ test('SIGTERM ends the app in order', async ({ app, home, page }) => {
   expect(await exit).toEqual({ code: 0, signal: null })
   expect(processesOf(home.root)).toEqual([])
 })
+
+test('whoever quits while the sidecars still start gets an orderly end as well', async ({ home, launchApp }) => {
+  const app = await launchApp()
+  const exit = new Promise((resolve) => app.electron.process().once('exit', (code) => resolve(code)))
+  process.kill(app.pid, 'SIGTERM')
+  expect(await exit).toBe(0)
+  expect(processesOf(home.root)).toEqual([])
+  expect(home.hostFile()).toBeUndefined()
+})

@@ -27,7 +27,7 @@ export class MainWindow {
   private window: BrowserWindow | undefined
   /** Resolves when the page of the present window has loaded. */
   private loaded: Promise<void> = Promise.resolve()
-  private readonly crashesAtMs: number[] = []
+  private crashesAtMs: number[] = []
 
   constructor(private readonly options: MainWindowOptions) {}
 
@@ -110,9 +110,8 @@ export class MainWindow {
     if (reason === 'clean-exit' || window.isDestroyed()) return
     console.error(`the window's page ended: ${reason}`)
     const now = Date.now()
-    this.crashesAtMs.push(now)
-    const recent = this.crashesAtMs.filter((at) => now - at < 60_000)
-    if (recent.length <= RELOADS_PER_MINUTE) this.load(window)
+    this.crashesAtMs = [...this.crashesAtMs.filter((at) => now - at < 60_000), now]
+    if (this.crashesAtMs.length <= RELOADS_PER_MINUTE) this.load(window)
     else window.destroy()
   }
 }
