@@ -14,19 +14,25 @@ const LITERAL = /"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`|qx\
 /** Longer code is not read; it asks in any case. */
 const LONGEST_CODE = 64 * 1024
 const DEEPEST = 6
+const MOST_LITERALS = 300
+const LONGEST_ROW = 24
 
 /** What code on the command line may start; undefined when the program is no interpreter or has no code there. */
 export function readInlineCode(words: Words): Started | undefined {
   const [program, ...args] = words
   if (program === undefined || !INTERPRETER.test(programName(program))) return undefined
-  const hints = args.flatMap((arg) => (arg === undefined || arg.length > LONGEST_CODE ? [] : commandsIn(arg, 0)))
-  return hints.length === 0 ? undefined : started({ hints, isTransparent: false })
+  const codes = args.filter((arg) => arg !== undefined)
+  const hints = codes.flatMap((code) => commandsIn(code.slice(0, LONGEST_CODE), 0))
+  const isCut = codes.some((code) => code.length > LONGEST_CODE) || hints.length >= MOST_LITERALS
+  if (hints.length === 0 && !isCut) return undefined
+  return started({ hints, notes: isCut ? ['it holds more code than is looked at'] : [], isTransparent: false })
 }
 
 function commandsIn(code: string, depth: number): (string | Words)[] {
   if (!STARTS.test(code)) return []
   const literals: { text: string; start: number; end: number }[] = []
   for (const match of code.matchAll(LITERAL)) {
+    if (literals.length === MOST_LITERALS) break
     const raw = match.slice(1).find((group) => group !== undefined) ?? ''
     literals.push({ text: unescaped(raw), start: match.index, end: match.index + match[0].length })
   }
@@ -34,7 +40,7 @@ function commandsIn(code: string, depth: number): (string | Words)[] {
   // `["rm", "-rf", x]`: literals with nothing but a comma between them are the words of one command.
   literals.forEach((first, i) => {
     const row = [first.text]
-    for (let at = i + 1; at < literals.length; at++) {
+    for (let at = i + 1; at < literals.length && row.length < LONGEST_ROW; at++) {
       if (!/^[\s,[\](]+$/.test(code.slice(literals[at - 1]!.end, literals[at]!.start))) break
       row.push(literals[at]!.text)
     }

@@ -40,6 +40,12 @@ export interface CommandPlace {
 const DEEPEST = 40
 /** Steps of one verdict; what comes after is not looked at, so it asks. */
 const MOST_STEPS = 4_000
+/** Characters of possible commands that are looked at, and how many; what comes after asks. */
+const MOST_HINT_CHARACTERS = 100_000
+const MOST_HINTS = 400
+/** Nothing that a person wrote takes this long; what is not looked at by then asks. */
+const LONGEST_MS = 2_000
+const TOO_MUCH = 'it holds more than is looked at'
 
 /**
  * Whether a command may run: the strictest verdict of every program that it could start. What is not
@@ -71,8 +77,30 @@ export function judgeShellText(
   return judgementOf(new Judge(rules, context, place).judgeText(text, 0))
 }
 
+/** Rules by the program they name, made once for each set. */
+const INDEXES = new WeakMap<readonly CommandRule[], Map<string, CommandRule[]>>()
+const NONE: readonly CommandRule[] = []
+
+function rulesFor(rules: readonly CommandRule[], program: string): readonly CommandRule[] {
+  let index = INDEXES.get(rules)
+  if (!index) {
+    index = new Map()
+    for (const rule of rules)
+      for (const word of new Set(rule.pattern[0])) {
+        const same = index.get(word)
+        if (same) same.push(rule)
+        else index.set(word, [rule])
+      }
+    INDEXES.set(rules, index)
+  }
+  return index.get(program) ?? NONE
+}
+
 class Judge {
+  private readonly endsAtMs = performance.now() + LONGEST_MS
   private stepCount = 0
+  private hintCount = 0
+  private hintCharacters = 0
   /** Commands so far that may take what they run from their input, and everything that may be that input. */
   private readerCount = 0
   private readonly printed: string[] = []
@@ -86,7 +114,7 @@ class Judge {
   judgeWords(words: Words, depth: number): JudgedStep[] {
     if (words[0] === undefined) return [ask(shown(words), 'which program it starts is only known when it runs')]
     if (depth > DEEPEST) return [ask(shown(words), 'programs are nested too deep to follow')]
-    if (++this.stepCount > MOST_STEPS) return [ask(shown(words), 'it starts more programs than are looked at')]
+    if (++this.stepCount > MOST_STEPS || performance.now() > this.endsAtMs) return [ask('the rest', TOO_MUCH)]
     if (readsCommandsFromInput(words)) this.readerCount += 1
     this.printed.push(...printedBy(words))
     const starts = readStartedCommands(words)
@@ -124,13 +152,17 @@ class Judge {
 
   /** Of what may end up as a command only what a rule denies or asks about. */
   private judgeHints(hints: readonly (string | Words)[], depth: number): JudgedStep[] {
-    if (depth > DEEPEST || this.stepCount > MOST_STEPS) return []
-    return hints
-      .flatMap((hint) => {
-        if (typeof hint !== 'string') return this.judgeWords(hint, depth)
-        return hint.trim() === '' ? [] : this.judgeText(hint, depth)
-      })
-      .filter((step) => step.rule !== undefined && step.effect !== 'allow')
+    const steps: JudgedStep[] = []
+    for (const hint of hints) {
+      const length = typeof hint === 'string' ? hint.trim().length : hint.length
+      if (length === 0) continue
+      this.hintCharacters += length
+      if (++this.hintCount > MOST_HINTS || this.hintCharacters > MOST_HINT_CHARACTERS || depth > DEEPEST)
+        return [...steps, ask('the rest', TOO_MUCH)]
+      const found = typeof hint === 'string' ? this.judgeText(hint, depth) : this.judgeWords(hint, depth)
+      steps.push(...found.filter((step) => step.effect !== 'allow' && (step.rule ?? step.because === TOO_MUCH)))
+    }
+    return steps
   }
 
   private judgeProgram(words: Words): JudgedStep {
@@ -138,7 +170,8 @@ class Judge {
     const known = words.every((word) => word !== undefined) ? { words: [...words] as string[] } : {}
     const traits = classifyCommand(words)
     const common = { about, ...known, ...(traits.length > 0 && { traits }) }
-    const rule = strictestRule(this.rules.commands.filter((candidate) => this.matches(candidate, words)))
+    const candidates = this.candidates(words[0] ?? '')
+    const rule = strictestRule(candidates.filter((candidate) => this.matches(candidate, words)))
     if (!rule) return { effect: 'ask', because: 'no rule matches', cause: 'open', ...this.nearly(words), ...common }
     const step: JudgedStep = {
       effect: rule.effect,
@@ -154,6 +187,13 @@ class Judge {
     const risk = known.words ? findRiskyArgument(known.words) : 'an argument is only known when it runs'
     if (risk === undefined) return step
     return { effect: 'ask', because: risk, cause: 'unclear', nearly: ruleName(rule), ...common }
+  }
+
+  /** Rules that name the program as written, or by the last part of its path. */
+  private candidates(program: string): readonly CommandRule[] {
+    const asWritten = rulesFor(this.rules.commands, program)
+    const name = programName(program)
+    return name === program ? asWritten : [...asWritten, ...rulesFor(this.rules.commands, name)]
   }
 
   /** After a change of folder, programs read the settings of another project. */
@@ -197,7 +237,7 @@ class Judge {
     const [program = '', ...rest] = words
     const byName = [programName(program), ...rest]
     let best: { rule: CommandRule; length: number } | undefined
-    for (const rule of this.rules.commands) {
+    for (const rule of this.candidates(program)) {
       const length = rule.effect === 'allow' ? matchedLength(rule.pattern, byName) : 0
       if (length > (best?.length ?? 0)) best = { rule, length }
     }

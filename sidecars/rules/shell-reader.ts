@@ -212,14 +212,17 @@ function isHarmlessAssignment(assignment: Node): boolean {
   return value !== undefined && isHarmlessVariable(name, value)
 }
 
+/** Kinds of node that hold no command, so that nothing is asked of the parser about them. */
+const LEAVES = new Set(['word', 'number', 'raw_string', 'command_name', 'comment', 'variable_name', 'file_descriptor'])
+
 /** Last child first onto the stack, so that commands come out in the order of the text. */
 function pushChildren(node: Node, stack: Node[]): void {
-  for (let i = node.namedChildCount - 1; i >= 0; i--) {
-    const child = node.namedChild(i)
-    if (child) stack.push(child)
+  const children = node.namedChildren
+  for (let i = children.length - 1; i >= 0; i--) {
+    const child = children[i]
+    if (child && (!LEAVES.has(child.type) || (child.type !== 'comment' && child.namedChildCount > 0))) stack.push(child)
   }
 }
-
 const UNDERSTOOD = new Set(['command', 'comment', 'heredoc_start', 'heredoc_end', 'file_descriptor'])
 
 /**
