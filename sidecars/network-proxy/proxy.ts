@@ -253,7 +253,7 @@ export class NetworkProxy {
 
   /** The file of authorities that clients need; undefined while nothing is inspected. */
   get trustBundlePath(): string | undefined {
-    return this.inspection.bundlePath
+    return this.inspection.bundle?.pem
   }
 
   /**
@@ -270,7 +270,7 @@ export class NetworkProxy {
       httpUrl: urlOf('http', listener),
       socksUrl: this.settings.socks && urlOf('socks5h', listener),
       allowLocalBinding: this.settings.allowLocalBinding,
-      trustBundlePath: this.trustBundlePath,
+      trust: this.inspection.bundle,
       secretVariables: this.inspection.secretVariables,
     }
     return childEnvironment(endpoints, {

@@ -58,13 +58,14 @@ describe('authorities of the environment', () => {
 describe('the bundle', () => {
   it('is a private file that is replaced whole', async () => {
     const dir = join(folder(), 'certificates')
-    const text = bundleText([certificate()])
-    const path = await writeBundle(dir, text)
-    expect(readFileSync(path, 'utf8')).toBe(text)
+    const first = certificate()
+    const second = certificate()
+    const { pem: path } = await writeBundle(dir, [first, second, first])
+    expect(readFileSync(path, 'utf8')).toBe(toPem('CERTIFICATE', first) + toPem('CERTIFICATE', second))
     expect([statSync(path).mode & 0o777, statSync(dir).mode & 0o777]).toEqual([0o600, 0o700])
-    expect(await writeBundle(dir, `${text}\n`)).toBe(path)
-    expect(readdirSync(dir)).toEqual(['trust-bundle.pem'])
-    expect(readFileSync(path, 'utf8')).toBe(`${text}\n`)
+    expect(await writeBundle(dir, [second])).toMatchObject({ pem: path })
+    expect(readFileSync(path, 'utf8')).toBe(toPem('CERTIFICATE', second))
+    expect(readdirSync(dir).sort()).toEqual(['trust-bundle.jks', 'trust-bundle.pem', 'wgetrc'])
   })
 
   it('the platform store of this machine can be read', async () => {

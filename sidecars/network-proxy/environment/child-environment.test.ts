@@ -3,6 +3,7 @@ import { childEnvironment, type ChildContext, type ProxyEndpoints } from './chil
 
 const HTTP = 'http://127.0.0.1:3128'
 const SOCKS = 'socks5h://127.0.0.1:3128'
+const TRUST = { pem: '/run/bundle.pem', keystore: '/run/bundle.jks', wgetrc: '/run/wgetrc' }
 const LOCAL = 'localhost,127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16'
 
 function made(endpoints: Partial<ProxyEndpoints> = {}, child: Partial<ChildContext> = {}): Record<string, string> {
@@ -29,7 +30,7 @@ describe('variables of a child', () => {
     ['HTTP where SOCKS is off', ['FTP_PROXY', 'ftp_proxy'], { socksUrl: undefined }, HTTP],
     ['no exceptions', NO_PROXY_NAMES, {}, ''],
     ['local exceptions with local binding', NO_PROXY_NAMES, { allowLocalBinding: true }, LOCAL],
-    ['the trust bundle', CA_NAMES, { trustBundlePath: '/run/bundle.pem' }, '/run/bundle.pem'],
+    ['the trust bundle', CA_NAMES, { trust: TRUST }, '/run/bundle.pem'],
   ] as const)('%s', (_what, names, endpoints, value) => {
     const environment = made(endpoints)
     expect(Object.fromEntries(names.map((name) => [name, environment[name]]))).toEqual(
@@ -43,7 +44,7 @@ describe('variables of a child', () => {
   })
 
   it('markers, and nothing beyond the names of this file', () => {
-    const environment = made({ trustBundlePath: '/b' })
+    const environment = made({ trust: TRUST })
     expect(environment).toMatchObject({
       ELECTRON_GET_USE_PROXY: 'true',
       NODE_USE_ENV_PROXY: '1',
@@ -67,6 +68,7 @@ describe('variables of a child', () => {
       'GATEHOUSE_SOCKS_PROXY',
       'JAVA_TOOL_OPTIONS',
       'NODE_USE_ENV_PROXY',
+      'WGETRC',
     ])
   })
 
@@ -109,7 +111,7 @@ describe('P31 options of Java', () => {
 })
 
 describe('P37 certificates of the child', () => {
-  const trustBundlePath = '/run/bundle.pem'
+  const trustBundlePath = TRUST.pem
   it.each([
     ['unset', {}, {}, trustBundlePath],
     ['inherited', { REQUESTS_CA_BUNDLE: '/corp.pem' }, {}, trustBundlePath],
@@ -123,12 +125,26 @@ describe('P37 certificates of the child', () => {
     ['removed', { REQUESTS_CA_BUNDLE: '/corp.pem' }, { REQUESTS_CA_BUNDLE: null }, trustBundlePath],
     ['its own', { REQUESTS_CA_BUNDLE: '/corp.pem' }, { REQUESTS_CA_BUNDLE: '/mine.pem' }, undefined],
   ])('%s', (_what, inherited, changes, expected) => {
-    expect(made({ trustBundlePath }, { inherited, changes }).REQUESTS_CA_BUNDLE).toBe(expected)
+    expect(made({ trust: TRUST }, { inherited, changes }).REQUESTS_CA_BUNDLE).toBe(expected)
+  })
+
+  it('Java gets a key store, unless it has one', () => {
+    const options = (current: string) =>
+      made({ trust: TRUST }, { inherited: { JAVA_TOOL_OPTIONS: current } }).JAVA_TOOL_OPTIONS
+    expect(options('')).toMatch(
+      / -Djavax.net.ssl.trustStore=\/run\/bundle.jks -Djavax.net.ssl.trustStorePassword=changeit$/,
+    )
+    expect(options('-Djavax.net.ssl.trustStore=/own.jks')).not.toContain('/run/bundle.jks')
+  })
+
+  it('wget gets a file of settings, unless it has one', () => {
+    expect(made({ trust: TRUST }).WGETRC).toBe('/run/wgetrc')
+    expect(made({ trust: TRUST }, { inherited: { WGETRC: '/own' } }).WGETRC).toBeUndefined()
   })
 
   it('a folder that is in the bundle is not looked at beside it', () => {
-    expect(made({ trustBundlePath }, { inherited: { SSL_CERT_DIR: '/certs' } }).SSL_CERT_DIR).toBe('')
-    expect(made({ trustBundlePath }, { changes: { SSL_CERT_DIR: '/own' } }).SSL_CERT_DIR).toBeUndefined()
+    expect(made({ trust: TRUST }, { inherited: { SSL_CERT_DIR: '/certs' } }).SSL_CERT_DIR).toBe('')
+    expect(made({ trust: TRUST }, { changes: { SSL_CERT_DIR: '/own' } }).SSL_CERT_DIR).toBeUndefined()
     expect(made({}, { inherited: { SSL_CERT_DIR: '/certs' } }).SSL_CERT_DIR).toBeUndefined()
   })
 })

@@ -1,4 +1,5 @@
 /** Variables that lead the tools of a child process through the proxy. */
+import type { BundleFiles } from '../certificates/trust-bundle.ts'
 import { JAVA_OPTIONS, javaOptions } from './java-options.ts'
 import { gitSshCommand, isOwnGitSshCommand } from './git-ssh.ts'
 import { CA_VARIABLES, HTTP_PROXY_VARIABLES, NO_PROXY_VARIABLES, SOCKS_PROXY_VARIABLES } from './variables.ts'
@@ -9,8 +10,8 @@ export interface ProxyEndpoints {
   /** `socks5h://…`; absent when SOCKS is off. */
   socksUrl: string | undefined
   allowLocalBinding: boolean
-  /** File of authorities; absent while nothing is inspected. */
-  trustBundlePath?: string | undefined
+  /** Files of authorities; absent while nothing is inspected. */
+  trust?: BundleFiles | undefined
   /** Variables whose values hooks put into requests: the child gets them empty. */
   secretVariables?: readonly string[]
 }
@@ -32,7 +33,7 @@ const LOCAL_ADDRESSES = 'localhost,127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.16
  * command stay, and options of Java and Git are added to.
  */
 export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext): Record<string, string> {
-  const { httpUrl, socksUrl, allowLocalBinding, trustBundlePath, secretVariables = [] } = endpoints
+  const { httpUrl, socksUrl, allowLocalBinding, trust, secretVariables = [] } = endpoints
   const environment: Record<string, string> = {}
   for (const name of HTTP_PROXY_VARIABLES) environment[name] = httpUrl
   for (const name of SOCKS_PROXY_VARIABLES) environment[name] = socksUrl ?? httpUrl
@@ -46,9 +47,10 @@ export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext)
     ...googleCloudProxy(httpUrl),
   })
   if (socksUrl !== undefined) environment.GATEHOUSE_SOCKS_PROXY = socksUrl
-  environment[JAVA_OPTIONS] = javaOptions(valueOf(child, JAVA_OPTIONS), httpUrl, allowLocalBinding)
+  const keystore = trust?.keystore
+  environment[JAVA_OPTIONS] = javaOptions(valueOf(child, JAVA_OPTIONS), { httpUrl, allowLocalBinding, keystore })
   addGitSsh(environment, socksUrl, child)
-  if (trustBundlePath !== undefined) addTrust(environment, trustBundlePath, child)
+  if (trust) addTrust(environment, trust, child)
   for (const name of secretVariables) environment[name] = ''
   return environment
 }
@@ -65,12 +67,14 @@ function addGitSsh(environment: Record<string, string>, socksUrl: string | undef
 }
 
 /** The bundle contains what the environment named at the start; what this command names for itself stays. */
-function addTrust(environment: Record<string, string>, bundlePath: string, { inherited, changes }: ChildContext): void {
+function addTrust(environment: Record<string, string>, trust: BundleFiles, child: ChildContext): void {
+  const { inherited, changes } = child
   for (const name of CA_VARIABLES) {
     const own = changes[name]
-    if (!own || own === inherited[name]) environment[name] = bundlePath
+    if (!own || own === inherited[name]) environment[name] = trust.pem
   }
   // Its contents are in the bundle, and it would be looked at beside it.
+  if (!valueOf(child, 'WGETRC')) environment.WGETRC = trust.wgetrc
   if (!changes.SSL_CERT_DIR && inherited.SSL_CERT_DIR) environment.SSL_CERT_DIR = ''
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TLS_HANDSHAKE_TIMEOUT_MS } from '../admission.ts'
 import type { PlatformRoots } from '../certificates/platform-roots.ts'
+import type { BundleFiles } from '../certificates/trust-bundle.ts'
 import { TlsSessions, type TlsDialOptions } from '../dial/tls-handshake.ts'
 import type { HttpServing } from '../http/client-session.ts'
 import type { ProxySettings } from '../settings.ts'
@@ -70,8 +71,8 @@ export class InspectionControl {
   }
 
   /** What children have to know; undefined while nothing is inspected. */
-  get bundlePath(): string | undefined {
-    return this.current?.bundlePath
+  get bundle(): BundleFiles | undefined {
+    return this.current?.bundle
   }
 
   /** Variables whose values hooks put into requests, so that children need not and must not have them. */

@@ -1,5 +1,4 @@
 /** Certificates of one launch: the authority for clients, the bundle that children trust, the roots for origins. */
-import { rm } from 'node:fs/promises'
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls'
 import { CertificateAuthority, newAuthority, type AuthorityIdentity } from '../certificates/certificate-authority.ts'
 import { CrlServer } from '../certificates/crl-server.ts'
@@ -7,7 +6,7 @@ import { customRoots, type CustomRoots } from '../certificates/custom-roots.ts'
 import { readOwnAuthority, type OwnAuthorityFiles } from '../certificates/own-authority.ts'
 import { certificatesIn, toPem } from '../certificates/pem.ts'
 import { platformRoots, type PlatformRoots } from '../certificates/platform-roots.ts'
-import { bundleText, uniqueCertificates, writeBundle } from '../certificates/trust-bundle.ts'
+import { removeBundle, uniqueCertificates, writeBundle, type BundleFiles } from '../certificates/trust-bundle.ts'
 
 export interface TrustOptions {
   /** Where the bundle is written; made when it is not there. */
@@ -21,7 +20,7 @@ export interface TrustOptions {
 /** What inspection needs once it is on. */
 export interface InspectionTrust {
   authority: CertificateAuthority
-  bundlePath: string
+  bundle: BundleFiles
 }
 
 export class Trust {
@@ -29,7 +28,7 @@ export class Trust {
   private context: Promise<SecureContext> | undefined
   private prepared: { key: string; trust: InspectionTrust } | undefined
   private crl: CrlServer | undefined
-  private readonly written = new Set<string>()
+  private written: BundleFiles | undefined
   /** Files of authorities that could not be used, one sentence each. */
   readonly warnings: string[] = []
 
@@ -53,7 +52,7 @@ export class Trust {
     const { nowMs } = this.options
     const identity = own ? readOwnAuthority(own, nowMs()) : newAuthority(nowMs())
     const authority = new CertificateAuthority(identity, nowMs)
-    const trust = { authority, bundlePath: await this.write(identity) }
+    const trust = { authority, bundle: await this.write(identity) }
     this.crl?.close()
     this.crl = await CrlServer.open(() => authority.revocationList())
     authority.crlUrl = this.crl.url
@@ -61,11 +60,10 @@ export class Trust {
     return trust
   }
 
-  private async write({ certificate }: AuthorityIdentity): Promise<string> {
-    const text = bundleText([...(await this.readRoots()), certificate])
-    const path = await writeBundle(await this.options.directory(), text)
-    this.written.add(path)
-    return path
+  private async write({ certificate }: AuthorityIdentity): Promise<BundleFiles> {
+    const roots = await this.readRoots()
+    this.written = await writeBundle(await this.options.directory(), [...roots, certificate])
+    return this.written
   }
 
   private readRoots(): Promise<Buffer[]> {
@@ -89,6 +87,6 @@ export class Trust {
   /** Removes what was written and stops serving. */
   async close(): Promise<void> {
     this.crl?.close()
-    await Promise.all([...this.written].map((path) => rm(path, { force: true })))
+    if (this.written) await removeBundle(this.written)
   }
 }
