@@ -11,6 +11,8 @@ export interface LeaseHolder {
   sessionId: SessionId
   /** As it was asked about, for people. */
   command: string
+  /** What was set or removed for the process, beside the usual environment. */
+  envChanges?: Record<string, string | null>
 }
 
 /** Credentials with which processes reach the proxy, one each, and what they stand for. */

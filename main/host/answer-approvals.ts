@@ -58,7 +58,9 @@ async function environmentFor(
   const { sessionId, processId } = origin
   if (decision.verdict !== 'allow' || subject.kind !== 'command' || processId === undefined) return {}
   try {
-    return (await leases.grant({ processId, sessionId, command: subjectLine(subject) }, signal)).environment
+    const { envChanges } = subject
+    const holder = { processId, sessionId, command: subjectLine(subject), envChanges }
+    return (await leases.grant(holder, signal)).environment
   } catch (error) {
     audit.record({ kind: 'request.failed', requestId, sessionId, reason: (error as Error).message })
     throw error

@@ -18,6 +18,8 @@ export interface LeaseRequest {
   sessionId: SessionId
   processId?: ProcessId
   command: string
+  /** What was set or removed for this process: certificates of its own are kept. */
+  envChanges?: Record<string, string | null>
   /** Where an earlier life of the proxy served it. */
   port?: number
 }
