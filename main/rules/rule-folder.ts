@@ -38,9 +38,11 @@ export class RuleFolder {
   private signature = ''
   private reading: Promise<void> = Promise.resolve()
 
+  /** A foreign folder is never made or written, and its files go by their whole path. */
   constructor(
     readonly path: string,
     private readonly onChanged: () => void,
+    private readonly options: { isForeign?: boolean } = {},
   ) {}
 
   current(): LoadedRules {
@@ -125,18 +127,20 @@ export class RuleFolder {
 
   private async listNames(): Promise<{ names: string[]; problems: RuleProblem[] }> {
     try {
-      await mkdir(this.path, { recursive: true, mode: 0o700 })
+      if (!this.options.isForeign) await mkdir(this.path, { recursive: true, mode: 0o700 })
       const all = (await readdir(this.path)).filter((name) => !isByproduct(name)).sort()
       const odd = all.filter((name) => !name.endsWith('.rules'))
       return {
         names: all.filter((name) => name.endsWith('.rules')),
-        problems: odd.map((file) => ({
+        problems: (this.options.isForeign ? [] : odd).map((file) => ({
           file,
           line: null,
           message: 'it is not read, because its name does not end in ".rules"',
         })),
       }
     } catch (error) {
+      if (this.options.isForeign && (error as NodeJS.ErrnoException).code === 'ENOENT')
+        return { names: [], problems: [] }
       const message = `the folder cannot be read: ${await describeDiskTrouble(error, this.path)}`
       return { names: [...this.loaded.keys()], problems: [{ file: this.path, line: null, message }] }
     }
@@ -144,7 +148,11 @@ export class RuleFolder {
 
   private readFile(name: string, good: RuleFile | undefined): Promise<ReadRules> {
     const path = join(this.path, name)
-    return readRuleFile(path, { name, good, describe: (error) => describeDiskTrouble(error, path) })
+    return readRuleFile(path, {
+      name: this.options.isForeign ? path : name,
+      good,
+      describe: (error) => describeDiskTrouble(error, path),
+    })
   }
 
   private startWatching(): void {

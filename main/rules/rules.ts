@@ -7,14 +7,16 @@ import {
   judgeCommand,
   judgeShellText,
   type CommandContext,
-  type CommandRules,
+  type CommandPlace,
 } from '../../sidecars/rules/judge-command.ts'
 import { judgeConnection, rulesForProxy, type ProxyRules } from '../../sidecars/rules/judge-connection.ts'
 import { judgementOf, type Judgement } from '../../sidecars/rules/judgement.ts'
 import { proposeCommandRules, proposeHostRule, shellTextOf } from '../../sidecars/rules/proposed-rule.ts'
+import { ForeignRules, type ForeignFolder } from './foreign-rules.ts'
 import { AMENDED_FILE, RuleFolder, type RuleProblem } from './rule-folder.ts'
 import { parseRuleFile, parseSingleRule } from '../../sidecars/rules/rule-file.ts'
-import { ruleIdOf, type CommandRule, type HostRule, type Rule } from '../../sidecars/rules/rule.ts'
+import { ruleIdOf, type HostRule, type Rule } from '../../sidecars/rules/rule.ts'
+import { RulesInForce } from './rules-in-force.ts'
 import { SessionGrants, type SessionGrant } from './session-grants.ts'
 
 export { stepText, decidingStep, type JudgedStep, type Judgement } from '../../sidecars/rules/judgement.ts'
@@ -38,6 +40,8 @@ export interface RulesOptions {
   onTrouble?: (message: string | null) => void
   /** A rule decided something; its count in the window is old. */
   onFired?: () => void
+  /** Where a session works; connections have no folder of their own. */
+  folderOf?: (sessionId: SessionId) => string | undefined
 }
 
 /** A subject with what identifies it. */
@@ -62,8 +66,10 @@ export class Rules {
   private readonly unsaved = new Map<string, Rule>()
   /** Texts of rules that are being removed while their file may still hold them. */
   private readonly leaving = new Set<string>()
-  private commands: CommandRules = { commands: [], executables: new Map() }
-  private hosts: HostRule[] = []
+  private readonly foreign: ForeignRules
+  private inForce = RulesInForce.NONE
+  /** Open sessions, for the proxy, which knows rules of a session but no folders. */
+  private readonly openSessions = new Set<SessionId>()
   private byId = new Map<RuleId, Rule>()
   private readonly listeners = new Set<() => void>()
   private readonly fired = new Map<RuleId, { count: number; lastAtMs: number }>()
@@ -73,6 +79,7 @@ export class Rules {
 
   constructor(private readonly options: RulesOptions) {
     this.folder = new RuleFolder(options.folder, () => this.rebuild())
+    this.foreign = new ForeignRules(() => this.rebuild())
   }
 
   /** Reads the files and watches them. Never rejects: what cannot be read is a problem in `problems()`. */
@@ -85,7 +92,13 @@ export class Rules {
     this.stopped = true
     clearTimeout(this.retryTimer)
     this.folder.stop()
+    this.foreign.stop()
     await this.saving
+  }
+
+  /** Reads exactly these folders of others beside ours. Resolves when their rules are in force. */
+  useForeign(folders: readonly ForeignFolder[]): Promise<void> {
+    return this.foreign.use(folders)
   }
 
   /** Called after every change of what is in force. Returns its disposer. */
@@ -95,7 +108,7 @@ export class Rules {
   }
 
   all(): Rule[] {
-    return [...this.standing(), ...this.sessionHosts]
+    return [...this.standing(), ...this.foreign.all().rules, ...this.sessionHosts]
   }
   find(id: RuleId): Rule | undefined {
     return this.byId.get(id)
@@ -104,13 +117,16 @@ export class Rules {
     return this.grants.all()
   }
   problems(): RuleProblem[] {
-    return this.folder.current().problems
+    return [...this.folder.current().problems, ...this.foreign.all().problems]
   }
   fileCount(): number {
-    return this.folder.current().fileCount
+    return this.folder.current().fileCount + this.foreign.all().fileCount
   }
   forProxy(): ProxyRules {
-    return rulesForProxy(this.hosts)
+    const ofProjects = [...this.openSessions].flatMap((sessionId) =>
+      this.projectHosts(sessionId).map((rule): HostRule => ({ ...rule, sessionId })),
+    )
+    return rulesForProxy([...this.inForce.hosts, ...ofProjects])
   }
 
   /** The verdict on a subject. A denial by any rule wins over everything that was allowed for a session. */
@@ -121,12 +137,12 @@ export class Rules {
   }
 
   /** "Would this run?" for a line of shell text. */
-  checkShellText(text: string): Judgement {
-    return judgeShellText(text, this.commands, this.options.context)
+  checkShellText(text: string, cwd?: string): Judgement {
+    return judgeShellText(text, this.inForce.commandsAt(cwd), this.options.context)
   }
   /** "Would this be reached?", for any session. */
   checkHost(to: { host: string; port: number }): Judgement {
-    return judgeConnection({ ...to, protocol: 'https' }, '' as SessionId, this.hosts)
+    return judgeConnection({ ...to, protocol: 'https' }, '' as SessionId, this.inForce.hosts)
   }
 
   /** Whether one rule alone would speak of a subject; for previews. */
@@ -138,7 +154,7 @@ export class Rules {
     if (subject.kind !== 'command') return false
     // Most of the past has nothing to do with the rule, and reading shell text takes time.
     if (!rule.pattern[0]!.some((word) => subject.argv.some((part) => part.includes(word)))) return false
-    const only = { commands: [rule], executables: this.commands.executables }
+    const only = { commands: [rule], executables: this.inForce.commandsAt(undefined).executables }
     return judgeCommand(subject, only, this.options.context).chain.some((step) => step.rule)
   }
 
@@ -218,6 +234,11 @@ export class Rules {
     const grant = this.grants.remove(id)
     const rule = this.all().find((candidate) => candidate.id === id)
     if (!grant && !rule) throw new RpcError('notFound', `There is no rule ${id} any more.`)
+    if (rule?.place && this.foreign.has(rule.place.file))
+      throw new RpcError(
+        'invalidParams',
+        `ruleId: the rule is in ${rule.place.file}, which is not ours; change it there`,
+      )
     if (rule && this.sessionHosts.includes(rule as HostRule))
       this.sessionHosts = this.sessionHosts.filter((candidate) => candidate !== rule)
     else if (rule) await this.removeStanding(rule)
@@ -225,8 +246,15 @@ export class Rules {
     return grant ?? rule!
   }
 
+  /** From now on the rules of its project hold for a session. */
+  openSession(sessionId: SessionId): void {
+    this.openSessions.add(sessionId)
+    if (this.projectHosts(sessionId).length > 0) this.rebuild()
+  }
+
   /** Ends what holds for a session only. */
   endSession(sessionId: SessionId): void {
+    this.openSessions.delete(sessionId)
     const before = this.sessionHosts.length
     this.sessionHosts = this.sessionHosts.filter((rule) => rule.sessionId !== sessionId)
     if (this.grants.endSession(sessionId) || this.sessionHosts.length < before) this.rebuild()
@@ -264,28 +292,37 @@ export class Rules {
   }
 
   private judgeWritten({ subject, sessionId }: Judged, extra: readonly Rule[] = []): Judgement {
-    const commands = {
-      ...this.commands,
-      commands: [...this.commands.commands, ...extra.filter((rule): rule is CommandRule => rule.kind === 'command')],
-    }
     switch (subject.kind) {
       case 'command':
-        return judgeCommand(subject, commands, this.options.context)
+        return judgeCommand(
+          subject,
+          this.inForce.commandsAt(subject.cwd, extra),
+          this.options.context,
+          placeOf(subject),
+        )
       case 'connection': {
         const hosts = extra.filter((rule): rule is HostRule => rule.kind === 'network')
-        return judgeConnection(subject, sessionId, [...this.hosts, ...hosts])
+        return judgeConnection(subject, sessionId, [...this.inForce.hosts, ...this.projectHosts(sessionId), ...hosts])
       }
       case 'toolUse': {
         const text = shellTextOf(subject)
         return text === undefined
           ? asked(subject.toolName, 'no rule covers tools of other agents')
-          : judgeShellText(text, commands, this.options.context)
+          : judgeShellText(
+              text,
+              this.inForce.commandsAt(this.options.folderOf?.(sessionId), extra),
+              this.options.context,
+            )
       }
       case 'fileChange':
         return asked('file changes', 'no rule covers file changes')
       case 'elicitation':
         return asked(subject.serverName, 'only you can fill in a form')
     }
+  }
+
+  private projectHosts(sessionId: SessionId): readonly HostRule[] {
+    return this.inForce.projectHostsAt(this.options.folderOf?.(sessionId))
   }
 
   private proposeTexts(judged: Judged, verdict: Verdict, anyPort: boolean): string[] | undefined {
@@ -310,14 +347,10 @@ export class Rules {
   }
 
   private rebuild(): void {
-    const { rules, executables } = this.folder.current()
-    for (const { text } of rules) this.unsaved.delete(text)
-    const inForce = this.all()
-    this.byId = new Map(inForce.map((rule) => [rule.id, rule]))
-    const byName = new Map<string, string[]>()
-    for (const { name, paths } of executables) byName.set(name, [...(byName.get(name) ?? []), ...paths])
-    this.commands = { commands: inForce.filter((rule) => rule.kind === 'command'), executables: byName }
-    this.hosts = inForce.filter((rule) => rule.kind === 'network')
+    const { rules: saved, executables } = this.folder.current()
+    for (const { text } of saved) this.unsaved.delete(text)
+    this.byId = new Map(this.all().map((rule) => [rule.id, rule]))
+    this.inForce = RulesInForce.of([...this.standing(), ...this.sessionHosts], executables, this.foreign)
     for (const listener of this.listeners) listener()
   }
 
@@ -347,6 +380,11 @@ export class Rules {
   private nextUnsaved(attempted: Set<string>): string | undefined {
     return [...this.unsaved.keys()].find((text) => !attempted.has(text))
   }
+}
+
+/** A sandbox that lets the project be written holds redirections to it; without one every file asks. */
+function placeOf({ cwd, sandbox }: Extract<Subject, { kind: 'command' }>): CommandPlace | undefined {
+  return sandbox === 'workspace-write' ? { cwd, writable: { roots: [cwd] } } : undefined
 }
 
 const asked = (about: string, because: string): Judgement =>
