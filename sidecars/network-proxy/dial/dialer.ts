@@ -3,6 +3,8 @@ import type { ClientPresence } from '../client-presence.ts'
 import { formatAuthority } from '../policy/authority.ts'
 import { TcpUpstream } from './tcp-upstream.ts'
 
+const LOOPBACK = /^127\.|^::1$/
+
 /** No connection; `code` is the operating system's, or ETIMEDOUT. `message` names the hop that failed. */
 export class DialFailed extends Error {
   constructor(
@@ -92,7 +94,9 @@ class Attempts {
       onClose: (error) => this.fail(upstream, (error as NodeJS.ErrnoException | undefined)?.code ?? 'ECONNRESET'),
     }
     upstream.socket.once('connect', () => this.settle(upstream))
-    if (this.next < this.addresses.length) this.timer = setTimeout(() => this.attempt(), this.times.attemptDelayMs)
+    // This machine answers at once or not at all: there a failure starts the next attempt.
+    if (this.next < this.addresses.length && !LOOPBACK.test(address))
+      this.timer = setTimeout(() => this.attempt(), this.times.attemptDelayMs)
   }
 
   private fail(upstream: TcpUpstream, code: string): void {
