@@ -52,7 +52,6 @@ export class BubblewrapSandbox implements Sandbox {
 
   dispose(): void {
     this.workshop?.mountPoints.dispose()
-    this.workshop?.handedOver.dispose()
   }
 
   /** Undefined when the command is to run without walls. */

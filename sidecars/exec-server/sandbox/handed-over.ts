@@ -1,4 +1,5 @@
-import { accessSync, constants, mkdtempSync, openSync, rmSync, unlinkSync, writeFileSync, writeSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { accessSync, constants, openSync, unlinkSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** In memory. A sandboxed command has another one of its own. */
@@ -10,7 +11,6 @@ const SHARED_MEMORY = '/dev/shm'
  */
 export class HandedOver {
   private folder: string | undefined
-  private made = 0
 
   constructor(
     /** Existing private folder, for machines without shared memory. */
@@ -27,30 +27,25 @@ export class HandedOver {
     return fd
   }
 
-  /** A file that whoever reads it removes; {@link dispose} removes those that nobody has read. */
+  /** A file that whoever reads it removes; the caller sees to it that it is gone in the end. */
   asFile(bytes: Buffer): string {
     const path = this.newPath()
     writeFileSync(path, bytes, { mode: 0o600, flag: 'wx' })
     return path
   }
 
-  dispose(): void {
-    if (this.folder !== undefined && this.folder !== this.fallback)
-      rmSync(this.folder, { recursive: true, force: true })
-    this.folder = undefined
-  }
-
+  /** Others may write to shared memory, too: nobody can guess the name, and an existing one is refused. */
   private newPath(): string {
-    this.folder ??= inMemory() ?? this.fallback
-    return join(this.folder, `handed-over-${this.made++}`)
+    this.folder ??= isWritable(SHARED_MEMORY) ? SHARED_MEMORY : this.fallback
+    return join(this.folder, `gatehouse-${randomBytes(12).toString('hex')}`)
   }
 }
 
-function inMemory(): string | undefined {
+function isWritable(folder: string): boolean {
   try {
-    accessSync(SHARED_MEMORY, constants.W_OK)
-    return mkdtempSync(`${SHARED_MEMORY}/gatehouse-`)
+    accessSync(folder, constants.W_OK)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }
