@@ -22,6 +22,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const idle: Child = {
   pid: 1,
   stdin: 'none',
+  outputPaths: [],
   queuedInputBytes: 0,
   write() {},
   endInput() {},

@@ -60,6 +60,30 @@ describe('terminate', () => {
     await expect.poll(() => sleepers('987.6'), GONE).toEqual([])
   })
 
+  it('E20 also ends what hides perfectly but still holds the output', async () => {
+    const script = 'setsid sh -c "(sleep 987.9 &) &"; sleep 0.1; echo orphaned; sleep 987.91'
+    const process = await client.run(['bash', '-c', script]).running()
+    await process.said('orphaned')
+    await process.terminate()
+    await process.closed()
+    await expect.poll(() => sleepers('987.9'), GONE).toEqual([])
+  })
+
+  it('E20 leaves nothing of a hundred commands that are stopped while they fork', async () => {
+    const script =
+      'trap "" TERM; sleep 987.92 & setsid sleep 987.93 & setsid sleep 987.94 </dev/null >/dev/null 2>&1 & wait'
+    for (let i = 0; i < 50; i++) {
+      const processes = [false, true].map((tty) => client.run(['bash', '-c', script], { tty }))
+      for (const process of processes) await process.running()
+      await new Promise((resolve) => setTimeout(resolve, i % 10))
+      for (const process of processes) {
+        await process.terminate()
+        await process.closed()
+      }
+    }
+    await expect.poll(() => ['987.92', '987.93', '987.94'].flatMap(sleepers), GONE).toEqual([])
+  })
+
   it('E23 ends a stopped process', async () => {
     const process = await client.run(['bash', '-c', 'echo $$; kill -STOP $$; echo resumed']).running()
     await process.said('\n')

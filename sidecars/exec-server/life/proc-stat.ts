@@ -1,4 +1,4 @@
-import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs'
 
 /** What /proc says about one process. Linux only. */
 export interface ProcStat {
@@ -106,5 +106,29 @@ export function startedWith(pid: number, variable: string): string | undefined {
   } catch {
     // Gone, or another user's.
     return undefined
+  }
+}
+
+/** Pids of other processes that have one of these files open. Looks at every descriptor there is. */
+export function holdersOf(paths: readonly string[]): number[] {
+  return readProcStats()
+    .map(({ pid }) => pid)
+    .filter((pid) => pid !== process.pid && hasOpen(pid, paths))
+}
+
+function hasOpen(pid: number, paths: readonly string[]): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => paths.includes(linkOf(`/proc/${pid}/fd/${fd}`)))
+  } catch {
+    // Gone, or another user's.
+    return false
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
   }
 }

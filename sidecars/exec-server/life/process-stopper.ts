@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessMember, ProcessSignalName } from '../../protocol/host-channel.ts'
 import type { ManagedProcess } from '../processes/managed-process.ts'
-import { readProcStat } from './proc-stat.ts'
+import { holdersOf, readProcStat } from './proc-stat.ts'
 
 /** How long a process may take to end after SIGTERM before it is killed. */
 export const TERMINATE_GRACE_MS = 2_000
@@ -97,15 +97,24 @@ export class ProcessStopper {
     void this.sweep(process, this.killGroup(process))
   }
 
-  /** Kills at once what is known; returns who of them was outside the group. */
+  /**
+   * Kills at once what can be found; returns who of them was outside the group. Everybody is stopped
+   * first: a process that forks while it is being killed would leave a child that nobody has seen.
+   */
   private killGroup(process: ManagedProcess): Map<number, string> {
+    const { tree } = process
     const strays = new Map<number, string>()
-    process.tree?.look()
-    for (const { pid } of process.tree?.strays() ?? []) {
-      strays.set(pid, readProcStat(pid)?.name ?? '')
-      signalOne(pid, 'SIGKILL')
-    }
+    if (!tree) return strays
     // Of a group whose leader has ended, only members that are known to be ours are killed, by the sweep.
+    if (process.isRunning) signalGroup(process, 'SIGSTOP')
+    for (let isNew = true; isNew;) {
+      isNew = tree.look()
+      for (const { pid } of tree.strays()) {
+        strays.set(pid, readProcStat(pid)?.name ?? '')
+        signalOne(pid, 'SIGSTOP')
+      }
+    }
+    for (const pid of strays.keys()) signalOne(pid, 'SIGKILL')
     if (process.isRunning) signalGroup(process, 'SIGKILL')
     return strays
   }
@@ -126,13 +135,19 @@ export class ProcessStopper {
     if (!tree) return
     let survivors = await tree.members()
     for (const waitMs of SWEEP_INTERVALS_MS) {
-      if (survivors.length === 0) break
+      if (survivors.length === 0 && process.isClosed) break
       for (const { pid, name, ownGroup } of survivors) {
         if (!ownGroup) strays.set(pid, name)
         signalOne(pid, 'SIGKILL')
       }
       await sleep(waitMs)
       survivors = await tree.members()
+      // Whoever still holds the output open came from this process, however well it has hidden.
+      if (survivors.length === 0 && process.hasExited && !process.isClosed)
+        for (const pid of holdersOf(process.outputPaths)) {
+          strays.set(pid, readProcStat(pid)?.name ?? '')
+          signalOne(pid, 'SIGKILL')
+        }
     }
     if (survivors.length > 0) process.note(`still running: ${list(survivors.map(({ pid, name }) => [pid, name]))}`)
     else if (strays.size > 0) process.note(`also stopped: ${list([...strays])}`)
@@ -159,14 +174,16 @@ function interruptForeground({ pid }: ManagedProcess): void {
   else if (pid !== null) signalOne(-pid, 'SIGINT')
 }
 
+/** Only while the leader has not been reaped. It may not have come to lead its group yet. */
 function signalGroup({ pid }: ManagedProcess, signal: NodeJS.Signals): void {
-  if (pid !== null) signalOne(-pid, signal)
+  if (pid !== null && !signalOne(-pid, signal)) signalOne(pid, signal)
 }
 
-function signalOne(pid: number, signal: NodeJS.Signals): void {
+/** False when there is nobody of that number, or it is not ours to signal. */
+function signalOne(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    process.kill(pid, signal)
+    return process.kill(pid, signal)
   } catch {
-    // Gone in this moment, or another user's by now.
+    return false
   }
 }

@@ -16,6 +16,7 @@ export class ProcessTree {
   /** Seen as members at some time, with their start. */
   private readonly seen = new Map<number, string>()
   private rootStart: string | undefined
+  private isRootOver = false
   private isGroupOver = false
 
   constructor(
@@ -32,7 +33,12 @@ export class ProcessTree {
 
   /** To be called while the root lives: until it is reaped its pid cannot be anybody else's. */
   identify(): void {
-    if (isLinux) this.rootStart ??= readProcStat(this.rootPid)?.startTicks
+    if (isLinux && !this.isRootOver) this.rootStart ??= readProcStat(this.rootPid)?.startTicks
+  }
+
+  /** The root has been reaped: its pid may be somebody else's from now on. */
+  rootEnded(): void {
+    this.isRootOver = true
   }
 
   /** The group was seen empty after the root's end: its number may be somebody else's from now on. */
@@ -42,11 +48,13 @@ export class ProcessTree {
 
   /**
    * Remembers the descendants of this moment; cheap. To be called before anything is killed: a parent's
-   * end cuts the line to its children.
+   * end cuts the line to its children. True when there were some that had not been seen.
    */
-  look(): void {
+  look(): boolean {
+    if (!isLinux) return false
     this.identify()
-    const waiting = isLinux ? [this.rootPid, ...this.seen.keys()] : []
+    const seenBefore = this.seen.size
+    const waiting = this.isRootOver ? [...this.seen.keys()] : [this.rootPid, ...this.seen.keys()]
     for (const pid of waiting)
       for (const child of childrenOf(pid)) {
         if (this.seen.has(child) || child === this.rootPid) continue
@@ -55,14 +63,16 @@ export class ProcessTree {
         this.seen.set(child, stat.startTicks)
         waiting.push(child)
       }
+    return this.seen.size > seenBefore
   }
 
   /** Every live member, the root first. */
   async members(): Promise<ProcessMember[]> {
     if (!isLinux) return this.membersByTable()
     const all = readProcStats()
+    const isPidTaken = all.some(({ pid }) => pid === this.rootPid)
     const members = new Map<number, ProcStat>()
-    for (const stat of all) if (this.belongs(stat, all)) members.set(stat.pid, stat)
+    for (const stat of all) if (this.belongs(stat, isPidTaken)) members.set(stat.pid, stat)
     for (let before = -1; before !== members.size;) {
       before = members.size
       for (const stat of all) if (members.has(stat.ppid) && stat.pid !== process.pid) members.set(stat.pid, stat)
@@ -91,13 +101,13 @@ export class ProcessTree {
     return strays
   }
 
-  private belongs(stat: ProcStat, all: readonly ProcStat[]): boolean {
+  private belongs(stat: ProcStat, isPidTaken: boolean): boolean {
     if (this.seen.get(stat.pid) === stat.startTicks) return true
-    if (!this.isGroupOver && (stat.pgid === this.rootPid || stat.sessionId === this.rootPid)) {
-      // The number stays taken while the group lives; a leader with another start is another group.
-      const leader = stat.pid === this.rootPid ? stat : all.find(({ pid }) => pid === this.rootPid)
-      return leader === undefined || leader.startTicks === this.rootStart
-    }
+    // A terminal's child leads its group only a moment after it was made.
+    if (stat.pid === this.rootPid) return !this.isRootOver
+    // The number of a group stays taken while it lives: a new process of that pid means a new group.
+    if (!this.isGroupOver && (stat.pgid === this.rootPid || stat.sessionId === this.rootPid))
+      return !this.isRootOver || !isPidTaken
     return this.marker !== undefined && startedWith(stat.pid, MARKER_VARIABLE) === this.marker
   }
 

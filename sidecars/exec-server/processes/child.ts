@@ -24,6 +24,8 @@ export interface Child {
   /** Also its process group and session. */
   readonly pid: number
   readonly stdin: StdinKind
+  /** Names of the pipes or terminal it prints to, as /proc/PID/fd shows them. */
+  readonly outputPaths: readonly string[]
   /**
    * Queues bytes for stdin, in the order of the calls. Ignored when stdin has ended or nobody reads it
    * any more. A promise when it has to be found out whether they can be delivered; it then rejects with

@@ -130,6 +130,10 @@ export class ManagedProcess implements ChildEvents {
   get hasWardens(): boolean {
     return this.walls?.type === 'linuxSeccomp'
   }
+  /** Names under which its open outputs can be found among the descriptors of other processes. */
+  get outputPaths(): readonly string[] {
+    return this.child?.outputPaths ?? []
+  }
   get stdin(): Child['stdin'] {
     return this.stdinKind
   }
@@ -234,6 +238,7 @@ export class ManagedProcess implements ChildEvents {
   }
 
   onExit(exit: ChildExit): void {
+    this.tree?.rootEnded()
     this.exit = exit
     this.exitedAtMs = Date.now()
     this.current = 'exited'

@@ -34,8 +34,8 @@ interface Segment {
 }
 
 /**
- * Output of one process on disk, oldest first. When `limitBytes` is reached the oldest eighth is
- * dropped. Files are made when the first chunk comes and removed by `dispose`.
+ * Output of one process on disk, oldest first. When `limitBytes` is reached the oldest part, about an
+ * eighth, is dropped. Files are made when the first chunk comes and removed by `dispose`.
  */
 export class OutputSpool {
   /** Told when the oldest output is dropped: its last number and the bytes written up to there. */
@@ -140,10 +140,11 @@ export class OutputSpool {
   }
 
   private async segmentFor(sizeBytes: number): Promise<Segment> {
-    const limit = Math.floor(this.limitBytes / SEGMENTS)
     const current = this.segments.at(-1)
-    if (current && current.sizeBytes + sizeBytes <= limit) return current
-    const segment = this.segments.length < SEGMENTS ? await this.addSegment() : this.emptyOldest()
+    if (current && current.sizeBytes + sizeBytes <= this.limitBytes / SEGMENTS) return current
+    const totalBytes = this.segments.reduce((sum, segment) => sum + segment.sizeBytes, 0)
+    const isFull = totalBytes + sizeBytes > this.limitBytes
+    const segment = isFull && this.segments.length > 1 ? this.emptyOldest() : await this.addSegment()
     this.segments.push(segment)
     return segment
   }

@@ -55,6 +55,7 @@ function closeChildEnds({ stdin, outputs }: ChildPipes): void {
 class PipeChild implements Child {
   readonly pid: number
   readonly stdin: StdinKind
+  readonly outputPaths: readonly string[]
   private readonly outputs: readonly PipeOutput[]
   private readonly input: Socket | undefined
   private openOutputs = 2
@@ -62,6 +63,7 @@ class PipeChild implements Child {
   constructor(child: ChildProcess, { stdin, outputs }: ChildPipes, fifos: FifoPool, events: ChildEvents) {
     this.pid = child.pid as number
     this.stdin = stdin ? 'pipe' : 'none'
+    this.outputPaths = outputs.map(({ path }) => path)
     // Only a failed kill or message could still raise it; we use neither.
     child.on('error', () => {})
     child.once('exit', (code, signal) => this.tellExit(() => events.onExit({ code, signal })))

@@ -10,6 +10,7 @@ import { CLOSED_RETENTION_MS, ProcessTable } from './process-table.ts'
 const idle: Child = {
   pid: 1,
   stdin: 'none',
+  outputPaths: [],
   queuedInputBytes: 0,
   write() {},
   endInput() {},

@@ -40,6 +40,7 @@ function withArg0({ program, argv, cwd, environment }: ChildSpec, path: string):
 class PtyChild implements Child {
   readonly pid: number
   readonly stdin = 'tty'
+  readonly outputPaths: readonly string[]
   private readonly fd: number
   private readonly output: PtyOutput
   private readonly input: PtyInput
@@ -72,6 +73,7 @@ class PtyChild implements Child {
       onExit,
     )
     this.pid = forked.pid
+    this.outputPaths = [forked.pty]
     this.fd = forked.fd
     this.output = new PtyOutput(
       forked.fd,

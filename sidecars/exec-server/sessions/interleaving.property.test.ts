@@ -76,6 +76,7 @@ class ModelCarrier implements Carrier {
 class ModelChild implements Child {
   readonly pid = 1
   readonly stdin = 'none'
+  readonly outputPaths: readonly string[] = []
   readonly queuedInputBytes = 0
   isPaused = false
   write(): void {}
