@@ -81,7 +81,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const { dataDir, runDir, version, launcher } = options
   const log = options.log ?? ((message) => void process.stderr.write(`${message}\n`))
   const foundation = await openFoundation({ dataDir, version, log })
-  const { instanceId, feed, notices, audit, settings, rules, programs, rulesFolder } = foundation
+  const { instanceId, feed, notices, audit, settings, rules, projects, programs, rulesFolder } = foundation
 
   let baseEnvironment: Record<string, string> = {}
   const agentToken = randomBytes(32).toString('base64url')
@@ -158,6 +158,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     feed.setSettings(settingsView(now))
     audit.record({ kind: 'settings.changed', changed })
     for (const config of Object.values(configs)) void config.sync()
+    if (changed.readCodexRules !== undefined) void projects.apply()
   })
   const sampler = new Sampler({
     wanted: () => (feed.subscriberCount === 0 ? [] : processes.alive().map(({ id }) => id)),
@@ -169,6 +170,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     approvals,
     audit,
     rules,
+    projects,
     proxyRules,
     egress: new Egress({ rules, connections, proxyRules, audit, rulesFolder }),
     settings,
@@ -180,6 +182,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     agents: new Agents({ findProgram: (name) => programs.find(name), attached: () => sessions.openAgents() }),
   })
   await rules.start()
+  await projects.apply()
 
   const adoptLoginEnvironment = async () => {
     const { variables, warning } = await (options.readEnvironment ?? readLoginEnvironment)()

@@ -65,6 +65,8 @@ const settingsShape = {
   agentGate: optional(literal('observe', 'ask', 'enforce')),
   notifications: optional(boolean),
   keepInTray: optional(boolean),
+  agentPostures: optional(record(literal('observe', 'ask', 'enforce'))),
+  readCodexRules: optional(boolean),
 }
 const settingsChange: Decoder<Partial<SettingsView>> = (value, path) => {
   const change: Partial<SettingsView> = object(settingsShape)(value, path)
@@ -96,6 +98,12 @@ export const intentArguments: { [C in HostChannel]: Decoder<Invokes[C]['args']> 
   'rules.add': tuple(text),
   'rules.validate': tuple(text),
   'rules.check': tuple(text, name),
+  'rules.preview': tuple(text),
+  'rules.importSources': tuple(),
+  'rules.importPreview': tuple(name),
+  'rules.import': tuple(array(text)),
+  'projects.list': tuple(),
+  'projects.trust': tuple(name, literal('trusted', 'untrusted')),
   'settings.set': tuple(settingsChange),
   'sidecars.restart': tuple(sidecarName),
   'sidecars.diagnostics': tuple(sidecarName),

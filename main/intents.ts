@@ -1,6 +1,5 @@
 /** What the owner can ask of the host, from the window or the command line: one entry per channel. */
 import type { InvokeChannel, Invokes, MemberView, ProcessReadView } from '../preload/api.ts'
-import { canonicalHost, InvalidHost } from '../sidecars/protocol/host-pattern.ts'
 import type { Actor } from '../sidecars/protocol/decision.ts'
 import { decode, DecodeError } from '../sidecars/protocol/decode.ts'
 import { threadOfSession, type ProcessId, type RuleId, type SessionId } from '../sidecars/protocol/ids.ts'
@@ -13,7 +12,9 @@ import type { ProxyRules } from './egress/proxy-rules.ts'
 import type { Feed } from './feed/feed.ts'
 import { intentArguments, type HostChannel } from './intent-arguments.ts'
 import type { Processes } from './processes/processes.ts'
-import { ruleWords, stepText, type Judgement, type Rules } from './rules/rules.ts'
+import type { ProjectTrust } from './rules/project-trust.ts'
+import { ruleHandlers } from './rules/rule-intents.ts'
+import type { Rules } from './rules/rules.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import { settingsView, type SettingsStore } from './settings/settings.ts'
 import type { ExecServerClient } from './sidecar-clients/exec-server-client.ts'
@@ -25,6 +26,7 @@ export interface IntentServices {
   approvals: Approvals
   audit: Audit
   rules: Rules
+  projects: ProjectTrust
   proxyRules: ProxyRules
   egress: Egress
   settings: SettingsStore
@@ -41,9 +43,6 @@ type Handler<C extends HostChannel> = (
   actor: Actor,
 ) => Invokes[C]['result'] | Promise<Invokes[C]['result']>
 type Handlers = { [C in HostChannel]: Handler<C> }
-
-/** Rules from the owner's hand are in force at once here; the proxy usually follows within a millisecond. */
-const APPLY_MS = 5_000
 
 export class Intents {
   private readonly handlers: Handlers
@@ -143,50 +142,4 @@ function processHandlers({ exec, mcp, processes, sessions, approvals }: IntentSe
     },
   }
   return handlers
-}
-
-function ruleHandlers({ rules, proxyRules, egress, audit }: IntentServices) {
-  const handlers: Pick<Handlers, Extract<HostChannel, `rules.${string}`>> = {
-    'rules.remove': async ([ruleId], actor) => {
-      await egress.undo(ruleId as RuleId, actor)
-      return null
-    },
-    'rules.add': async ([typed], actor) => {
-      const { id, text, place } = rules.addText(typed)
-      const source = place?.file ?? 'default.rules'
-      audit.record({ kind: 'rule.added', ruleId: id, text, scope: 'always', source, actor })
-      await proxyRules.applied(APPLY_MS).catch(() => {
-        // Shown beside the rule.
-      })
-      return { ruleId: id }
-    },
-    'rules.validate': ([typed]) => {
-      try {
-        return { words: ruleWords(rules.readText(typed)), problem: null }
-      } catch (error) {
-        return { words: null, problem: (error as Error).message.replace(/^text: /, '') }
-      }
-    },
-    'rules.check': ([typed]) => {
-      const { verdict, chain } = checkText(rules, typed.trim())
-      return { verdict, chain: chain.map(stepText) }
-    },
-  }
-  return handlers
-}
-
-/** A host with a port or a URL is looked up among the host rules, anything else is read as a command. */
-function checkText(rules: Rules, typed: string): Judgement {
-  const match = /^(?:(https?|wss?):\/\/)?(\[[0-9a-fA-F:.]+\]|[^\s/:[\]]+)(?::(\d{1,5}))?(?:\/\S*)?$/.exec(typed)
-  const [, scheme, host = '', port] = match ?? []
-  if (scheme === undefined && port === undefined) return rules.checkShellText(typed)
-  try {
-    return rules.checkHost({
-      host: canonicalHost(host),
-      port: Number(port ?? (/^(http|ws)$/.test(scheme!) ? 80 : 443)),
-    })
-  } catch (error) {
-    if (error instanceof InvalidHost) return rules.checkShellText(typed)
-    throw error
-  }
 }

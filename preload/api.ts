@@ -126,6 +126,10 @@ export interface SettingsView {
   globalShortcut: string | null
   /** Closing the window leaves the host at work behind the tray icon; absent = true. */
   keepInTray?: boolean
+  /** How single agents are treated where no rule decides, by their name; others as `agentGate` says. */
+  agentPostures?: Record<string, 'observe' | 'ask' | 'enforce'>
+  /** The Codex CLI's own rules count beside ours, read live; absent = no. */
+  readCodexRules?: boolean
 }
 
 export interface NoticeView {
@@ -197,6 +201,33 @@ export interface RulePreview {
   matched: { count: number; denied: number; examples: string[] }
 }
 
+/** One link of the chain that leads to a verdict. */
+export interface CheckStepView {
+  effect: 'allow' | 'ask' | 'deny'
+  about: string
+  because: string
+  nearly: string | null
+  rule: { id: string; text: string; file: string | null; line: number | null } | null
+  /** What the program is known to do. */
+  traits: { kind: 'safe' | 'dangerous' | 'network'; reason: string }[]
+}
+
+export interface ImportSourceView {
+  agentName: string
+  path: string
+}
+export interface ImportPreviewView {
+  /** `wider`: what the rule permits beyond the entry it comes from; null when they say the same. */
+  rules: { text: string; words: string; from: string; wider: string | null }[]
+  unmapped: { from: string; why: string }[]
+}
+export interface ProjectView {
+  root: string
+  trust: 'trusted' | 'untrusted' | 'unknown'
+  /** Names of its files of rules. */
+  files: string[]
+}
+
 export interface ProcessChunkView {
   seq: number
   stream: 'stdout' | 'stderr' | 'pty'
@@ -245,7 +276,20 @@ export interface Invokes {
   'rules.add': { args: [text: string]; result: { ruleId: string } }
   /** Reads a rule text as `rules.add` would, without keeping it: its meaning in words, or what is wrong with it. */
   'rules.validate': { args: [text: string]; result: { words: string | null; problem: string | null } }
-  'rules.check': { args: [text: string, cwd: string]; result: { verdict: 'allow' | 'ask' | 'deny'; chain: string[] } }
+  'rules.check': {
+    args: [text: string, cwd: string]
+    result: { verdict: 'allow' | 'ask' | 'deny'; chain: string[]; steps?: CheckStepView[] }
+  }
+  /** What `rules.add` would write, and the past requests it would have matched. */
+  'rules.preview': { args: [text: string]; result: RulePreview }
+  /** Files of other programs on this machine that rules can be taken from. */
+  'rules.importSources': { args: []; result: ImportSourceView[] }
+  'rules.importPreview': { args: [path: string]; result: ImportPreviewView }
+  /** Adds all of them or, when one is no rule, none. */
+  'rules.import': { args: [texts: string[]]; result: { ruleIds: string[] } }
+  /** Projects that bring rules of their own (`.gatehouse/rules`), in force once trusted. */
+  'projects.list': { args: []; result: ProjectView[] }
+  'projects.trust': { args: [root: string, trust: 'trusted' | 'untrusted']; result: null }
   'settings.set': { args: [Partial<SettingsView>]; result: SettingsView }
   'sidecars.restart': { args: [SidecarName]; result: null }
   'sidecars.diagnostics': { args: [SidecarName]; result: string }

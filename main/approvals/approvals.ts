@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ApprovalView, DecideIntent, DecideResult, RulePreview } from '../../preload/api.ts'
 import type { Actor, Decision, Scope } from '../../sidecars/protocol/decision.ts'
-import type { ApprovalsRequest, SidecarName } from '../../sidecars/protocol/host-channel.ts'
+import type { ApprovalsRequest, GateMode, SidecarName } from '../../sidecars/protocol/host-channel.ts'
 import type { ProcessId, RequestId, SessionId } from '../../sidecars/protocol/ids.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -36,6 +36,8 @@ export interface ApprovalsOptions {
   audit: Pick<Audit, 'record' | 'canRecord'>
   /** Folder of rules files, for the words of a preview. */
   rulesFolder: string
+  /** How the asker is treated where no rule decides; default: as it asked. */
+  gateOf?(sessionId: SessionId, asked: GateMode): GateMode
   /** What is known of a session; undefined until it was announced. */
   sessionOf(id: SessionId): (ShownSession & { via: string }) | undefined
   /** Puts a row into the window's table; null takes it out. */
@@ -182,7 +184,7 @@ export class Approvals {
       id: `req_${randomBytes(8).toString('hex')}` as RequestId,
       asker,
       origin,
-      gate,
+      gate: this.options.gateOf?.(origin.sessionId, gate) ?? gate,
       subject,
       subjectHash: hashSubject(subject),
       scopes,

@@ -85,6 +85,7 @@ export type AuditEvent =
       bytesIn: number
       bytesOut: number
     }
+  | { kind: 'project.trusted'; root: string; trust: 'trusted' | 'untrusted'; actor: Actor }
   | {
       kind: 'rule.added'
       ruleId: RuleId

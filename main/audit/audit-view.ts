@@ -45,6 +45,8 @@ function summarize(event: AuditEvent): string {
       return `${event.verdict === 'allow' ? 'Allowed' : 'Blocked'} ${event.host}:${event.port}${event.count > 1 ? ` (${event.count} times)` : ''}${because(event.reason)}`
     case 'connection.ended':
       return `Connection to ${event.host}:${event.port} ${event.state}, ${event.bytesIn} bytes in, ${event.bytesOut} out`
+    case 'project.trusted':
+      return `Rules of the project ${event.root} ${event.trust} by ${actorName(event.actor)}`
     case 'rule.added':
       return `Rule added (${event.scope}) by ${actorName(event.actor)}: ${event.text}`
     case 'rule.removed':

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { SessionId } from '../../sidecars/protocol/ids.ts'
 import { Audit } from '../audit/audit.ts'
 import { Feed } from '../feed/feed.ts'
 import { Notices } from '../feed/notices.ts'
+import { ProjectTrust } from '../rules/project-trust.ts'
 import { loadShellGrammar, ProgramPath, Rules, type ShellGrammar } from '../rules/rules.ts'
 import { settingsView, SettingsStore } from '../settings/settings.ts'
 
@@ -22,10 +24,13 @@ export interface Foundation {
   readonly audit: Audit
   readonly settings: SettingsStore
   readonly rules: Rules
+  readonly projects: ProjectTrust
   /** The owner's search path. */
   readonly programs: ProgramPath
   /** Called when a rule decided something; set by whoever shows the counts. */
   onRuleFired: () => void
+  /** Where a session works; set by whoever knows the sessions. */
+  folderOf: (sessionId: SessionId) => string | undefined
 }
 
 /**
@@ -85,7 +90,9 @@ export async function openFoundation({ dataDir, version, log }: FoundationOption
       else notices.raise('rules-unsaved', { level: 'error', message })
     },
     onFired: () => foundation.onRuleFired(),
+    folderOf: (sessionId) => foundation.folderOf(sessionId),
   })
+  const projects = new ProjectTrust({ settings, rules, notices, ownRules: rulesFolder })
   const foundation: Foundation = {
     instanceId,
     startedAtMs,
@@ -95,8 +102,10 @@ export async function openFoundation({ dataDir, version, log }: FoundationOption
     audit,
     settings,
     rules,
+    projects,
     programs,
     onRuleFired: () => {},
+    folderOf: () => undefined,
   }
   return foundation
 }

@@ -1,3 +1,4 @@
+import type { GateMode } from '../../sidecars/protocol/host-channel.ts'
 import type { SessionId } from '../../sidecars/protocol/ids.ts'
 import { Approvals } from '../approvals/approvals.ts'
 import { Connections } from '../egress/connections.ts'
@@ -5,7 +6,8 @@ import { DayCounters } from '../egress/day-counters.ts'
 import { Leases } from '../egress/leases.ts'
 import type { Feed } from '../feed/feed.ts'
 import { isAlive, Processes } from '../processes/processes.ts'
-import { Sessions } from '../sessions/sessions.ts'
+import { Sessions, type NamedSession } from '../sessions/sessions.ts'
+import type { Settings } from '../settings/settings.ts'
 import type { NetworkProxyClient } from '../sidecar-clients/network-proxy-client.ts'
 import { subjectLine } from '../audit/subject-line.ts'
 import type { Foundation } from './foundation.ts'
@@ -22,7 +24,7 @@ export interface Tables {
 
 /** Makes the tables and shows them in the feed. What ends in one ends what hangs on it in the others. */
 export function createTables(foundation: Foundation, proxy: NetworkProxyClient): Tables {
-  const { feed, audit, rules, rulesFolder } = foundation
+  const { feed, audit, rules, rulesFolder, settings, projects } = foundation
   const counters = new DayCounters((next) => feed.setCounters(next))
   const leases = new Leases(proxy)
 
@@ -35,6 +37,10 @@ export function createTables(foundation: Foundation, proxy: NetworkProxyClient):
       blockedCount: connections.countsOf(id).blockedCount,
     }),
     publish: (id, view) => publish(feed, 'sessions', id, view),
+    onOpened: ({ id, cwd }) => {
+      rules.openSession(id)
+      if (cwd !== undefined) projects.noteFolder(cwd)
+    },
     onClosed: (id, reason) => {
       approvals.withdrawSession(id, reason)
       rules.endSession(id)
@@ -81,13 +87,22 @@ export function createTables(foundation: Foundation, proxy: NetworkProxyClient):
     audit,
     rulesFolder,
     sessionOf: (id) => sessions.named(id),
+    gateOf: (id, asked) => gateOf(settings.current, sessions.named(id), asked),
     publish: (id, view) => publish(feed, 'approvals', id, view),
     onPendingChanged: (id) => sessions.refresh(id),
     onDecided: () => counters.add({ decided: 1 }),
   })
 
+  foundation.folderOf = (id) => sessions.folderOf(id)
   const titleOf = (id: SessionId): string => sessions.named(id)?.title ?? id
   return { sessions, processes, connections, approvals, counters, leases }
+}
+
+/** How an agent is treated: as its owner said of it by name, otherwise as its asker's way in has it. */
+function gateOf({ agentPostures }: Settings, session: NamedSession | undefined, asked: GateMode): GateMode {
+  // What the owner typed is nobody else's.
+  if (!session || session.via === 'command-line' || !Object.hasOwn(agentPostures, session.agentName)) return asked
+  return agentPostures[session.agentName]!
 }
 
 type TableName = Parameters<Feed['set']>[0]

@@ -19,7 +19,7 @@ import { ruleIdOf, type HostRule, type Rule } from '../../sidecars/rules/rule.ts
 import { RulesInForce } from './rules-in-force.ts'
 import { SessionGrants, type SessionGrant } from './session-grants.ts'
 
-export { stepText, decidingStep, type JudgedStep, type Judgement } from '../../sidecars/rules/judgement.ts'
+export { stepText, stepView, decidingStep, type JudgedStep, type Judgement } from '../../sidecars/rules/judgement.ts'
 export type { RuleProblem } from './rule-folder.ts'
 export { matchesConnection } from '../../sidecars/rules/judge-connection.ts'
 export { ruleWords } from '../../sidecars/rules/rule-text.ts'

@@ -14,6 +14,7 @@ export interface SessionsOptions {
   countsOf(id: SessionId): SessionCounts
   publish(id: SessionId, view: SessionView | null): void
   onClosed(id: SessionId, reason: string): void
+  onOpened?(facts: SessionFacts): void
   /** Its name, where others show it, is another now. */
   onRenamed(id: SessionId): void
   now?: () => number
@@ -58,6 +59,7 @@ export class Sessions {
       ...(cwd !== undefined && { cwd }),
       ...(pid !== undefined && { pid }),
     })
+    this.options.onOpened?.(facts)
     this.refresh(id)
     // Requests and processes of it may have arrived on another channel before.
     this.options.onRenamed(id)
@@ -107,6 +109,11 @@ export class Sessions {
   named(id: SessionId): NamedSession | undefined {
     const record = this.records.get(id)
     return record && { agentName: record.facts.agentName, title: sessionTitle(record), via: record.facts.via }
+  }
+
+  /** The folder it works in, where it told. */
+  folderOf(id: SessionId): string | undefined {
+    return this.records.get(id)?.facts.cwd
   }
 
   isOpen(id: SessionId): boolean {

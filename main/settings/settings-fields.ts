@@ -6,6 +6,7 @@ import {
   integer,
   literal,
   nullable,
+  record,
   string,
   type Decoder,
 } from '../../sidecars/protocol/decode.ts'
@@ -20,6 +21,12 @@ export interface Settings extends Required<SettingsView> {
   proxyPort: number
   /** Lets commands reach and serve every address of this machine and its networks. Wide; off by default. */
   allowLocalBinding: boolean
+  /** What the proxy lets through of allowed hosts: everything, or only what reads (GET, HEAD, OPTIONS). */
+  networkMode: 'full' | 'limited'
+  /** Opens HTTPS of commands at the proxy, so that requests are judged and seen one by one. */
+  inspectHttps: boolean
+  /** Projects that bring rules of their own, by their real path: whether these are in force. */
+  projects: Record<string, 'trusted' | 'untrusted'>
   /** Output kept on disk per process. */
   spoolBytes: number
 }
@@ -39,11 +46,16 @@ const FIELDS: { [K in keyof Settings]: { decoder: Decoder<Settings[K]>; fallback
   notifications: { decoder: boolean, fallback: true },
   globalShortcut: { decoder: nullable(shortcut), fallback: null },
   keepInTray: { decoder: boolean, fallback: true },
+  agentPostures: { decoder: record(literal('observe', 'ask', 'enforce')), fallback: {} },
+  readCodexRules: { decoder: boolean, fallback: false },
+  projects: { decoder: record(literal('trusted', 'untrusted')), fallback: {} },
   execServerPort: { decoder: port, fallback: 0 },
   mcpPort: { decoder: port, fallback: 0 },
   appServerPort: { decoder: nullable(port), fallback: null },
   proxyPort: { decoder: port, fallback: 0 },
   allowLocalBinding: { decoder: boolean, fallback: false },
+  networkMode: { decoder: literal('full', 'limited'), fallback: 'full' },
+  inspectHttps: { decoder: boolean, fallback: false },
   spoolBytes: { decoder: integer(0), fallback: 256 * 1024 * 1024 },
 }
 const NAMES = Object.keys(FIELDS) as (keyof Settings)[]
@@ -89,6 +101,16 @@ export function decodeChange(change: object): Partial<Settings> {
 
 /** What the window sees. */
 export function settingsView(settings: Settings): SettingsView {
-  const { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray } = settings
-  return { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray }
+  const { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray, agentPostures, readCodexRules } =
+    settings
+  return {
+    theme,
+    unknownHost,
+    agentGate,
+    notifications,
+    globalShortcut,
+    keepInTray,
+    agentPostures,
+    readCodexRules,
+  }
 }

@@ -23,6 +23,8 @@ const DEFAULTS = {
   notifications: true,
   globalShortcut: null,
   keepInTray: true,
+  agentPostures: {},
+  readCodexRules: false,
 }
 
 describe('SettingsStore', () => {
