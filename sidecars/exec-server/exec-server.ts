@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import type { InstanceFolder } from './life/instance-folder.ts'
 import { ProcessGuard } from './life/process-guard.ts'
 import { ProcessLedger } from './life/process-ledger.ts'
@@ -129,6 +130,8 @@ export class ExecServer {
     if (graceMs > 0) await Promise.all(ends)
     this.guard.dispose()
     for (const process of this.table.all()) process.dispose()
+    // The watchdog does it too, but it runs only where something had to be watched.
+    rmSync(this.options.folder.path, { recursive: true, force: true })
     this.options.sandbox.dispose()
   }
 }

@@ -167,6 +167,13 @@ describe('when the server is gone', () => {
     expect(next.stderr()).toMatch(/ended process \d+, left behind/)
   })
 
+  it('nothing is left of one that never ran anything', async () => {
+    const server = await start()
+    server.child.kill('SIGTERM')
+    expect(await server.exited).toEqual({ code: 0, signal: null })
+    expect(instances()).toEqual([])
+  })
+
   it('a watchdog that was killed is started again', async () => {
     const server = await start()
     const client = await ExecWireClient.open(server.url)
