@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { decidingStep, stepText, stepView, type Judgement } from '../../sidecars/rules/judgement.ts'
@@ -6,7 +7,10 @@ import { judgeCommand, judgeShellText, type CommandContext } from '../../sidecar
 import { ProgramPath } from '../../sidecars/rules/program-path.ts'
 import type { Effect } from '../../sidecars/rules/rule.ts'
 import { loadShellGrammar } from '../../sidecars/rules/shell-grammar.ts'
+import { pathsOutside, realTarget } from '../../sidecars/rules/writable-places.ts'
 import { hostFolders } from '../control/data-folder.ts'
+import { foreignFoldersOf } from '../rules/project-trust.ts'
+import { readSettings } from '../settings/settings-fields.ts'
 import { readRulesAtRest, type RulesAtRest } from '../rules/rules-at-rest.ts'
 import { CommandError, UsageError, type Command } from './command.ts'
 import { printLine, visible, warn } from './print.ts'
@@ -17,6 +21,7 @@ interface Question {
   asJson: boolean
   ruleFiles: string[]
   cwd: string
+  writable: string[]
   command: { text: string } | { argv: string[] }
 }
 
@@ -26,8 +31,10 @@ export const check: Command = {
   help: `Usage: gatehouse check [OPTION...] (--shell TEXT | -- ARGV...)
 
   --shell TEXT    a line for a shell, read with bash's grammar
-  --rules FILE    judge by this file only (may be given again); without it, by the rules in the data folder
+  --rules FILE    judge by this file only (may be given again); without it, by the rules in the data
+                  folder and those of the project, when it is trusted
   --cwd DIR       where the command would run; default: here
+  --writable DIR  redirections may write below DIR (may be given again); without it every one asks
   --json          the last line is one JSON object with the verdict and the chain that led to it
 
 Exit code 0 when it may run, 10 when somebody must be asked, 20 when it is denied.
@@ -64,6 +71,7 @@ function readQuestion(argv: string[]): Question {
           shell: { type: 'string' },
           cwd: { type: 'string' },
           rules: { type: 'string', multiple: true },
+          writable: { type: 'string', multiple: true },
         },
       })
     } catch (error) {
@@ -77,24 +85,47 @@ function readQuestion(argv: string[]): Question {
   const cwd = resolve(values.cwd ?? '.')
   if (values.cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw new UsageError(`--cwd: ${values.cwd} is not a folder`)
-  const common = { asJson: values.json === true, ruleFiles: values.rules ?? [], cwd }
+  const common = { asJson: values.json === true, ruleFiles: values.rules ?? [], cwd, writable: values.writable ?? [] }
   if (values.shell !== undefined) return { ...common, command: { text: values.shell } }
   if (words === undefined || words.length === 0)
     throw new UsageError('the command is missing; give it as --shell TEXT or behind --')
   return { ...common, command: { argv: words } }
 }
 
-async function readRules({ ruleFiles }: Question): Promise<RulesAtRest> {
-  if (ruleFiles.length === 0) return readRulesAtRest([join(hostFolders().dataDir, 'rules')], [])
+async function readRules({ ruleFiles, cwd }: Question): Promise<RulesAtRest> {
+  if (ruleFiles.length === 0) return readRulesAtRest(await foldersFor(cwd), [])
   return readRulesAtRest([], ruleFiles).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`check: --rules: ${error.message}`, 2)
   })
 }
 
-function judge({ command }: Question, rules: RulesAtRest, context: CommandContext): Judgement {
+/** The owner's rules, and what the settings let in beside them for this folder. */
+async function foldersFor(cwd: string): Promise<string[]> {
+  const { dataDir } = hostFolders()
+  const text = await readFile(join(dataDir, 'settings.json'), 'utf8').catch(() => '{}')
+  const { settings } = readSettings(asObject(text))
+  const here = realTarget(cwd) ?? cwd
+  const foreign = foreignFoldersOf(settings).filter(
+    ({ below }) => below === null || pathsOutside([here], [below], []).length === 0,
+  )
+  return [join(dataDir, 'rules'), ...foreign.map(({ path }) => path)]
+}
+
+/** A file of settings that is broken lets nothing in. */
+function asObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+function judge({ command, cwd, writable }: Question, rules: RulesAtRest, context: CommandContext): Judgement {
+  const place = writable.length === 0 ? undefined : { cwd, writable: { roots: writable.map((root) => resolve(root)) } }
   return 'text' in command
-    ? judgeShellText(command.text, rules, context)
-    : judgeCommand({ argv: command.argv, envChanges: {} }, rules, context)
+    ? judgeShellText(command.text, rules, context, place)
+    : judgeCommand({ argv: command.argv, envChanges: {} }, rules, context, place)
 }
 
 function answerOf({ command, cwd }: Question, { problems }: RulesAtRest, judgement: Judgement) {
@@ -113,5 +144,8 @@ function printAnswer({ problems }: RulesAtRest, { verdict, chain }: Judgement): 
   for (const { file, line, message } of problems)
     warn(visible(`${file}${line === null ? '' : `:${line}`}: ${message}; nothing is allowed by this file`))
   printLine(verdict)
-  for (const step of chain) printLine(`  ${visible(stepText(step))}`)
+  for (const step of chain) {
+    const traits = (step.traits ?? []).map(({ reason }) => reason)
+    printLine(`  ${visible(stepText(step))}${traits.length === 0 ? '' : visible(` [${traits.join(', ')}]`)}`)
+  }
 }

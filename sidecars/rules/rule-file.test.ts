@@ -64,7 +64,7 @@ network_rule(host="example.test", protocol="https_connect", decision="prompt")
     ['prefix_rule(pattern=words)', '1: "words" is not a literal; only strings, numbers and lists are read here'],
     ['prefix_rule(pattern=["a" "b"])', '1: two strings stand side by side; a comma is missing'],
     ['prefix_rule(pattern=["a" + "b"])', '1: unexpected "+"'],
-    ['prefix_rule(pattern=["a"]', '1: expected "," or ")" in the call of prefix_rule, found the end of the file'],
+    ['prefix_rule(pattern=["a"]', '1: the call of prefix_rule is not closed; a ")" is missing'],
     ['\n\nprefix_rule(pattern=["a)\n', '3: a string is not ended in its line'],
     ['load("x.star")', '1: load is unknown; prefix_rule, host_executable and network_rule are read'],
     ['prefix_rule(decision="allow")', '1: prefix_rule needs the argument pattern'],

@@ -65,6 +65,7 @@ type Token =
   | { kind: 'number'; value: number; line: number; start: number; end: number }
   | { kind: 'end'; value: ''; line: number; start: number; end: number }
 
+const CALL_NAME = /^(?:prefix_rule|host_executable|network_rule)$/
 const CALL_START = /^(?:prefix_rule|host_executable|network_rule)\s*\(/
 const SIMPLE_ESCAPES: Record<string, string> = {
   a: '\u0007',
@@ -105,6 +106,8 @@ class Reader {
       this.readArgument(positional, named)
       const after = this.peek()
       if (after.kind === 'mark' && after.value === ',') this.take()
+      else if (after.kind === 'end' || (after.kind === 'name' && CALL_NAME.test(after.value)))
+        throw new Fault(name.line, `the call of ${name.value} is not closed; a ")" is missing`)
       else if (!(after.kind === 'mark' && after.value === ')'))
         throw new Fault(after.line, `expected "," or ")" in the call of ${name.value}, found ${show(after)}`)
     }
