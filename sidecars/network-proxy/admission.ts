@@ -143,7 +143,7 @@ export class Admission {
         return { kind: 'abandoned' }
       }
       record.connected(opened.upstream.address)
-      return { kind: 'connected', ...opened }
+      return { kind: 'connected', upstream: opened.upstream, early: opened.early }
     } catch (error) {
       if (!(error instanceof DialFailed)) throw error
       return presence.left ? { kind: 'abandoned' } : { kind: 'failed', code: error.code, message: error.message }

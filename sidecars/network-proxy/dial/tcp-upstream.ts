@@ -29,11 +29,12 @@ export class TcpUpstream extends UpstreamConnection {
    */
   constructor(address: string, port: number) {
     super(address, port)
-    this.socket = connect({
-      ...(port === 0 ? { path: address } : { host: address, port, noDelay: true }),
-      allowHalfOpen: true,
-      onread: { buffer: this.nextBuffer, callback: this.onRead },
-    })
+    const onread = { buffer: this.nextBuffer, callback: this.onRead }
+    this.socket = connect(
+      port === 0
+        ? { path: address, allowHalfOpen: true, onread }
+        : { host: address, port, noDelay: true, allowHalfOpen: true, onread },
+    )
     this.listen(this.socket)
   }
 

@@ -188,7 +188,8 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     if (head.framing.kind !== 'none') throw new MalformedHttp('a body in a CONNECT request')
     const { admission, tunnels } = this.serving
     const { attribution } = this
-    const destination: Destination = { ...connectTarget(head), protocol: 'https', method: 'CONNECT' }
+    const { host, port } = connectTarget(head)
+    const destination: Destination = { host, port, protocol: 'https', method: 'CONNECT' }
     const request = new TunnelRequest(destination, this)
     const ruling = admission.judge(destination, attribution)
     if (ruling.verdict === 'deny') {

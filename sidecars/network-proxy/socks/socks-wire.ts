@@ -94,14 +94,19 @@ export function readAddress(bytes: Buffer, at: number): Parsed<SocksAddress> | u
   const end = start + (type === 1 ? 4 : type === 4 ? 16 : nameLength)
   if (bytes.length < end + 2) return undefined
   const raw = bytes.subarray(start, end)
-  const text = type === 3 ? raw.toString('latin1') : ipaddr.fromByteArray([...raw]).toString()
-  return { value: { text, port: bytes.readUInt16BE(end) }, length: end + 2 }
+  return { value: { text: addressText(type, raw), port: bytes.readUInt16BE(end) }, length: end + 2 }
+}
+
+function addressText(type: number, raw: Buffer): string {
+  if (type === 3) return raw.toString('latin1')
+  return type === 1 ? raw.join('.') : ipaddr.fromByteArray([...raw]).toString()
 }
 
 /** Address type, address and port of a literal. */
 export function writeAddress(address: string, port: number): Buffer {
+  if (isIPv4(address)) return Buffer.from([1, ...address.split('.').map(Number), port >> 8, port & 255])
   const bytes = ipaddr.parse(address.split('%')[0]!).toByteArray()
-  return Buffer.from([isIPv4(address) ? 1 : 4, ...bytes, port >> 8, port & 255])
+  return Buffer.from([4, ...bytes, port >> 8, port & 255])
 }
 
 /** A whole reply; clients hang on a shortened one. */

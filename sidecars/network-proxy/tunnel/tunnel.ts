@@ -126,7 +126,8 @@ export class Tunnel implements UpstreamSink, LiveConnection {
   }
 
   private readonly onClientClose = (): void => {
-    if (this.finish()) this.upstream.destroy(this.client.errored !== null)
+    // With bytes of the client undelivered the origin must not take what it has for all.
+    if (this.finish()) this.upstream.destroy(this.upstream.socket.writableLength > 0)
   }
 
   onBytes(bytes: Buffer): void {
