@@ -12,6 +12,7 @@ import { ErrorNote, SkeletonRows } from '../components/states.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
 import { useFeed } from '../feed/feed-context.tsx'
 import { selectSessions } from '../sessions/selectors.ts'
+import { AgentPostures } from './agent-postures.tsx'
 import { CommandToCopy } from './command-to-copy.tsx'
 import { useAgents } from './use-agents.ts'
 import './agents-page.css'
@@ -42,6 +43,7 @@ export function AgentsPage(): ReactNode {
             ))}
           </section>
         )}
+        <AgentPostures />
         <OtherWays />
       </PageBody>
     </>

@@ -1,6 +1,8 @@
 /** A rule being written, read by the host as it is typed: its meaning in words, or what is wrong with it. */
 import { useEffect, useId, useState, type ReactNode } from 'react'
+import type { Outcome, RulePreview } from '../../preload/api.ts'
 import { Button } from '../components/button.tsx'
+import { countOf } from '../components/quantities.ts'
 import { ErrorNote } from '../components/states.tsx'
 import { useInvoke } from '../feed/feed-context.tsx'
 
@@ -11,6 +13,8 @@ interface Reading {
   text: string
   words: string | null
   problem: string | null
+  /** Past requests that it would have matched; null until they are counted. */
+  matched: RulePreview['matched'] | null
 }
 
 export interface RuleEditorProps {
@@ -19,6 +23,14 @@ export interface RuleEditorProps {
   /** Resolves to what went wrong, or null. */
   onSave: (text: string) => Promise<string | null>
   onCancel?: () => void
+}
+
+/** "It would have matched 12 requests of the last 30 days, 2 of them denied, such as git push." */
+function matchedWords({ count, denied, examples }: RulePreview['matched']): string {
+  if (count === 0) return 'No request of the last 30 days would have matched.'
+  const refused = denied === 0 ? '' : `, ${denied} of them denied`
+  const example = examples[0] === undefined ? '' : `, such as ${examples[0]}`
+  return `It would have matched ${countOf(count, 'request')} of the last 30 days${refused}${example}.`
 }
 
 export function RuleEditor({ initialText, saveLabel, onSave, onCancel }: RuleEditorProps): ReactNode {
@@ -34,8 +46,14 @@ export function RuleEditor({ initialText, saveLabel, onSave, onCancel }: RuleEdi
     const timer = setTimeout(() => {
       void invoke('rules.validate', text).then((outcome) => {
         if (!current) return
-        setReading(outcome.ok ? { text, ...outcome.value } : { text, words: null, problem: outcome.message })
+        const read = outcome.ok ? outcome.value : { words: null, problem: outcome.message }
+        setReading({ text, ...read, matched: null })
+        if (read.problem === null) void invoke('rules.preview', text).then(showMatched)
       })
+      const showMatched = (outcome: Outcome<RulePreview>): void => {
+        if (current && outcome.ok)
+          setReading((shown) => (shown?.text === text ? { ...shown, matched: outcome.value.matched } : shown))
+      }
     }, CHECK_DELAY_MS)
     return () => {
       current = false
@@ -65,6 +83,7 @@ export function RuleEditor({ initialText, saveLabel, onSave, onCancel }: RuleEdi
       />
       <p id={readingId} role="status" className={isRead && reading.problem ? 'rule-problem' : 'dim'}>
         {text.trim() !== '' && isRead && (reading.problem ?? reading.words)}
+        {text.trim() !== '' && isRead && reading.matched && ` ${matchedWords(reading.matched)}`}
       </p>
       {failure && <ErrorNote message={failure} />}
       <div className="rule-editor-acts">

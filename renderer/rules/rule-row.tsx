@@ -22,6 +22,8 @@ export function RuleRow({ rule, isChosen }: { rule: RuleView; isChosen: boolean 
   const invoke = useInvoke()
   const toasts = useToasts()
   const [editing, setEditing] = useState(false)
+  // Files of projects and of other programs go by their whole path, and are changed there.
+  const isForeign = rule.source.startsWith('/')
 
   const remove = (): void => {
     void invoke('rules.remove', rule.id).then((outcome) => {
@@ -89,14 +91,16 @@ export function RuleRow({ rule, isChosen }: { rule: RuleView; isChosen: boolean 
         )}
       </div>
       <div className="rule-acts">
-        {rule.scope === 'always' && !editing && (
+        {rule.scope === 'always' && !editing && !isForeign && (
           <Button tone="quiet" onClick={() => setEditing(true)} aria-label={`Edit rule: ${rule.words}`}>
             Edit
           </Button>
         )}
-        <Button tone="quiet" onClick={remove} aria-label={`Remove rule: ${rule.words}`}>
-          Remove
-        </Button>
+        {!isForeign && (
+          <Button tone="quiet" onClick={remove} aria-label={`Remove rule: ${rule.words}`}>
+            Remove
+          </Button>
+        )}
       </div>
     </li>
   )

@@ -8,7 +8,9 @@ import { useToasts } from '../components/toasts.tsx'
 import { Icon } from '../components/icon.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
 import { useFeed, useInvoke } from '../feed/feed-context.tsx'
+import { ProjectList } from './project-list.tsx'
 import { RuleEditor } from './rule-editor.tsx'
+import { RuleImport } from './rule-import.tsx'
 import { RuleRow } from './rule-row.tsx'
 import { RuleTestBox } from './rule-test-box.tsx'
 import { filterRules, ruleSource, selectRuleProblems, selectRules, type RuleKind } from './selectors.ts'
@@ -90,6 +92,8 @@ export function RulesPage({ id }: { id: string | null }): ReactNode {
           <h2 id="new-rule-title">Write a rule</h2>
           <RuleEditor initialText="" saveLabel="Add rule" onSave={add} />
         </section>
+        <ProjectList />
+        <RuleImport />
       </PageBody>
     </>
   )
