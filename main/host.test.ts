@@ -148,6 +148,25 @@ async function journal(): Promise<Record<string, unknown>[]> {
 }
 
 describe('a host', () => {
+  it('treats an agent as its owner said of it by name, whatever its asker asks for', async () => {
+    await host.start()
+    exec().peer.notify('sessions/opened', session)
+    await host.invoke('settings.set', [{ agentPostures: { Codex: 'enforce', Claude: 'observe' } }], owner)
+    expect(await ask(command('make', 'x'), { gate: 'ask' })).toMatchObject({
+      decision: {
+        verdict: 'deny',
+        reason: expect.stringContaining('this agent may only do what rules allow'),
+      },
+    })
+    await host.invoke('settings.set', [{ agentPostures: { Codex: 'ask' } }], owner)
+    const asking = ask(command('make', 'x'), { gate: 'observe' })
+    await until(() => pending().length === 1)
+    const [card] = pending()
+    const { id: requestId, subjectHash } = card!
+    await host.invoke('approvals.decide', [{ requestId, subjectHash, verdict: 'deny', scope: 'once' }], owner)
+    expect(await asking).toMatchObject({ decision: { verdict: 'deny', actor: { kind: 'person' } } })
+  })
+
   it('starts three sidecars with what they need and shows them', async () => {
     await host.start()
     expect(Object.values(tables().sidecars).map(({ name, state, generation }) => [name, state, generation])).toEqual([

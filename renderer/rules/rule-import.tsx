@@ -30,10 +30,20 @@ export function RuleImport(): ReactNode {
       setOpen(path)
     })
   }
+  const readsCodex = useFeed((state) => state.settings?.readCodexRules) ?? false
+  const follow = (readCodexRules: boolean): void => {
+    void invoke('settings.set', { readCodexRules }).then((outcome) => setFailure(outcome.ok ? null : outcome.message))
+  }
   if (sources.length === 0) return null
   return (
     <section className="rule-import" aria-labelledby="rule-import-title">
       <h2 id="rule-import-title">Take rules from other programs</h2>
+      {sources.some(({ path }) => path.endsWith('.rules')) && (
+        <label>
+          <input type="checkbox" checked={readsCodex} onChange={(event) => follow(event.target.checked)} /> Follow the
+          Codex CLI’s own rules as they are, instead of copying them
+        </label>
+      )}
       <ul>
         {sources.map(({ agentName, path }) => (
           <li key={path}>
