@@ -1,23 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Page } from '@playwright/test'
-import type { AxeResults } from 'axe-core'
-import { ROOT } from '../fixtures/app-under-test.ts'
 import { factsOf } from '../fixtures/agent.ts'
+import { violations } from '../fixtures/axe.ts'
 import { expect, test } from '../fixtures/test.ts'
 import { Inbox } from '../pages/inbox.ts'
 import { Processes } from '../pages/processes.ts'
 import { StatusBar } from '../pages/status-bar.ts'
 
-const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8')
 const SECTIONS = ['Inbox', 'Sessions', 'Processes', 'Network', 'Agents', 'Rules', 'Settings']
-
-/** Violations as one line each, so that a failure reads like a list of faults. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  const results = await page.evaluate(() => (window as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run())
-  return results.violations.flatMap((v) => v.nodes.map((node) => `${v.id}: ${node.target.join(' ')}`))
-}
 
 for (const theme of ['dark', 'light'] as const)
   test(`no page has an accessibility fault that axe can find, ${theme}`, async ({ page, attachAgent }) => {

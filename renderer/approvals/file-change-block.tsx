@@ -40,7 +40,8 @@ export function FileChangeBlock({ changes }: { changes: readonly FileChange[] })
   )
 }
 
-function Diff({ text, path }: { text: string; path: string }): ReactNode {
+/** One file's diff, or its whole content. */
+export function Diff({ text, path }: { text: string; path: string }): ReactNode {
   return (
     <div className="diff" role="region" aria-label={`Changes in ${path}`} tabIndex={0}>
       {text.split('\n').map((line, index) => (

@@ -24,7 +24,13 @@ export function connectHost(api: GatehouseApi): ConnectedHost {
   const feed = connectFeed({ api, store })
   const outputPorts = createOutputPorts(api)
   return {
-    link: { store, invoke: safeInvoke(api), outputPorts, resubscribe: feed.resubscribe },
+    link: {
+      store,
+      invoke: safeInvoke(api),
+      outputPorts,
+      onThreadNews: (listener) => api.on('threads.news', listener),
+      resubscribe: feed.resubscribe,
+    },
     onNavigate: (listener) => api.on('navigate', listener),
     dispose() {
       feed.dispose()

@@ -1,8 +1,15 @@
 /** How components reach the host: named selectors on the feed, and intents. Nothing else touches `window.gatehouse`. */
-import { createContext, useContext, type ReactNode } from 'react'
+import { createContext, useCallback, useContext, type ReactNode } from 'react'
 import { useStore } from 'zustand'
 import type { StoreApi } from 'zustand/vanilla'
-import type { InvokeChannel, Invokes, Outcome } from '../../preload/api.ts'
+import type {
+  InvokeChannel,
+  Invokes,
+  Outcome,
+  OwnerThreadCalls,
+  OwnerThreadMethod,
+  ThreadNews,
+} from '../../preload/api.ts'
 import type { FeedState } from './feed-state.ts'
 import type { OutputPorts } from './output-ports.ts'
 
@@ -16,6 +23,8 @@ export interface HostLink {
   store: StoreApi<FeedState>
   invoke: Invoke
   outputPorts: Pick<OutputPorts, 'open'>
+  /** News of Gatehouse's own sessions that this window has opened. Returns the unsubscriber. */
+  onThreadNews(listener: (news: ThreadNews) => void): () => void
   /** Asks the host for everything again. */
   resubscribe(): void
 }
@@ -39,4 +48,18 @@ export function useFeed<R>(select: (state: FeedState) => R): R {
 
 export function useInvoke(): Invoke {
   return useHostLink().invoke
+}
+
+export type ThreadCall = <M extends OwnerThreadMethod>(
+  method: M,
+  params: OwnerThreadCalls[M]['params'],
+) => Promise<Outcome<OwnerThreadCalls[M]['result']>>
+
+/** Asks Gatehouse's own sessions for something. Never rejects. The function stays the same. */
+export function useThreadCall(): ThreadCall {
+  const invoke = useInvoke()
+  return useCallback(
+    (method, params) => invoke('threads.call', method, params) as ReturnType<ThreadCall> as Promise<Outcome<never>>,
+    [invoke],
+  )
 }

@@ -30,6 +30,7 @@ const VIA_WORDS: Record<string, string> = {
   'mcp-http': 'MCP over HTTP',
   'exec-ws': 'the exec server, over WebSocket',
   'exec-unix': 'the exec server, over its socket',
+  'app-server': 'Gatehouse itself',
   'command-line': 'the command line',
 }
 

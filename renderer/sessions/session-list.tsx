@@ -12,6 +12,7 @@ import { SearchField } from '../components/search-field.tsx'
 import { Ago } from '../components/time-text.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
 import { useFeed } from '../feed/feed-context.tsx'
+import { EarlierSessions } from './earlier-sessions.tsx'
 import { POSTURES, POSTURE_WORDS, PostureChip } from './posture-chip.tsx'
 import { groupSessions, memoizeSessionFilter, selectSessions, type SessionGrouping } from './selectors.ts'
 import './session-list.css'
@@ -79,6 +80,7 @@ export function SessionList({ currentId }: { currentId: string | null }): ReactN
             </ul>
           </section>
         ))}
+        <EarlierSessions query={query} currentId={currentId} />
         {shown.length === 0 && (
           <p className="list-nothing dim">
             {isFiltered ? (

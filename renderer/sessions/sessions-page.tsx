@@ -1,13 +1,20 @@
 /** Sessions: the list, and the one that is open. */
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
+import { threadOfSession } from '../../sidecars/protocol/ids.ts'
+import { useActions } from '../components/actions.tsx'
+import { Button } from '../components/button.tsx'
+import { selectHome } from '../components/folder-path.ts'
 import { PageHead } from '../components/page.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
 import { StaleBanner, useDownSidecar } from '../components/stale-banner.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { useFeed } from '../feed/feed-context.tsx'
+import { NewSession, NoProvider } from './new-session.tsx'
 import { SessionDetail } from './session-detail.tsx'
 import { SessionList } from './session-list.tsx'
 import { selectSessions } from './selectors.ts'
+import { ThreadView } from './thread/thread-view.tsx'
+import { useProviders } from './thread/use-providers.ts'
 import { place } from '../components/places.ts'
 import './sessions-page.css'
 
@@ -15,10 +22,14 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
   const session = useFeed((state) => (id === null ? undefined : state.tables.sessions.rows.get(id)))
   const hasAny = useFeed((state) => selectSessions(state).length > 0)
   const isStale = useDownSidecar('mcp-server') !== null
+  const home = useFeed(selectHome)
+  const [isStarting, setStarting] = useState(false)
+  const threadId = id === null ? null : threadOfSession(id)
+  useActions([{ id: 'new-session', title: 'New session', chord: 'Mod+N', run: () => setStarting(true) }])
   return (
     <>
       <StaleBanner name="mcp-server" what="sessions" />
-      <div className={`sessions-page ${session ? 'has-detail' : ''} ${isStale ? 'is-stale' : ''}`}>
+      <div className={`sessions-page ${session || threadId !== null ? 'has-detail' : ''} ${isStale ? 'is-stale' : ''}`}>
         <SplitPane
           name="sessions"
           label="Width of the list of sessions"
@@ -30,19 +41,30 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
             <>
               <div className="section-list-head">
                 <h1>Sessions</h1>
+                <Button icon="plus" inert={isStale} onClick={() => setStarting(true)}>
+                  New session
+                </Button>
               </div>
               <SessionList currentId={id} />
             </>
           }
         >
-          {session ? <SessionDetail key={session.id} session={session} /> : <NoSession id={id} hasAny={hasAny} />}
+          {threadId !== null ? (
+            <ThreadView key={threadId} threadId={threadId} session={session} />
+          ) : session ? (
+            <SessionDetail key={session.id} session={session} />
+          ) : (
+            <NoSession id={id} hasAny={hasAny} />
+          )}
         </SplitPane>
       </div>
+      {isStarting && <NewSession initialFolder={home ?? '/'} onClose={() => setStarting(false)} />}
     </>
   )
 }
 
 function NoSession({ id, hasAny }: { id: string | null; hasAny: boolean }): ReactNode {
+  const { providers } = useProviders()
   if (id !== null)
     return (
       <>
@@ -54,7 +76,12 @@ function NoSession({ id, hasAny }: { id: string | null; hasAny: boolean }): Reac
     )
   return (
     <EmptyState title={hasAny ? 'No session is open.' : 'No session yet.'}>
-      <p>{hasAny ? 'Choose one from the list.' : 'A session appears when an agent attaches.'}</p>
+      <p>
+        {hasAny
+          ? 'Choose one from the list, or start one.'
+          : 'A session appears when an agent attaches, or when you start one here.'}
+      </p>
+      {providers?.chosen === null && <NoProvider />}
     </EmptyState>
   )
 }

@@ -5,6 +5,7 @@ import { PageBody, PageHead } from '../components/page.tsx'
 import { SearchField } from '../components/search-field.tsx'
 import { EmptyState, ErrorNote } from '../components/states.tsx'
 import { useFeed, useInvoke } from '../feed/feed-context.tsx'
+import { ProviderSettings } from './provider-settings.tsx'
 import { ShortcutField } from './shortcut-field.tsx'
 import './settings-page.css'
 
@@ -89,6 +90,7 @@ export function SettingsPage(): ReactNode {
     matches(setting.key, setting.title, setting.explains, ...setting.choices.map((choice) => choice.words)),
   )
   const showsNotifications = matches('notifications', ...Object.values(OTHERS.notifications))
+  const showsProviders = matches('model providers', 'config.toml', 'Add a provider', 'Test connection')
   const showsShortcut = matches('globalShortcut', ...Object.values(OTHERS.globalShortcut))
 
   return (
@@ -139,7 +141,10 @@ export function SettingsPage(): ReactNode {
             <ShortcutField value={settings.globalShortcut} onChange={(globalShortcut) => set({ globalShortcut })} />
           </fieldset>
         )}
-        {choices.length === 0 && !showsNotifications && !showsShortcut && <EmptyState title="No setting matches." />}
+        {showsProviders && <ProviderSettings />}
+        {choices.length === 0 && !showsProviders && !showsNotifications && !showsShortcut && (
+          <EmptyState title="No setting matches." />
+        )}
         {host && (
           <p className="meta">
             Gatehouse {host.version} · kept in <span className="code">{host.dataDir}/settings.json</span>

@@ -29,6 +29,7 @@ async function openApp(current = snapshot({ sessions: [session()] }), script: Sc
     store,
     invoke: host.api.invoke,
     outputPorts: { open: async () => ({ ok: false, code: 'unavailable', message: 'no ports in this test' }) },
+    onThreadNews: () => () => {},
     resubscribe: feed.resubscribe,
   }
   render(<App link={link} />)

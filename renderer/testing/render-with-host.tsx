@@ -38,6 +38,7 @@ export async function renderWithHost(host: ScriptedHost, children: ReactNode): P
     store,
     invoke: host.api.invoke,
     outputPorts: { open: async () => ({ ok: false, code: 'unavailable', message: 'no ports in this test' }) },
+    onThreadNews: (listener) => host.api.on('threads.news', listener),
     resubscribe: feed.resubscribe,
   }
   const rendered = render(

@@ -107,3 +107,12 @@ test('an escalation out of the sandbox is asked about even when nothing dangerou
   await completed()
   expect(hosted.model.lastInput).toContain('Process exited with code 0')
 })
+
+test('a page read in the middle of a turn holds what the turn has finished', async () => {
+  hosted = await HostedSessions.start({ one: [[{ say: 'First words.' }, removal('kept')], [{ say: 'done' }]] })
+  const threadId = await hosted.newThread()
+  await hosted.say(threadId, '[[one]] go')
+  await expect.poll(() => hosted.asked().length).toBe(1)
+  const { data } = await hosted.call<{ data: { item: { type: string } }[] }>('thread/items/list', { threadId })
+  expect(data.map(({ item }) => item.type)).toEqual(['agentMessage', 'userMessage'])
+})

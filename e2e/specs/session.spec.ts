@@ -1,0 +1,141 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ScriptedModel } from '../../sidecars/testing/scripted-model.ts'
+import { violations } from '../fixtures/axe.ts'
+import { expect, test } from '../fixtures/test.ts'
+import { Inbox } from '../pages/inbox.ts'
+import { Sessions } from '../pages/sessions.ts'
+import { StatusBar } from '../pages/status-bar.ts'
+
+const PATCH = `*** Begin Patch
+*** Update File: first.txt
+@@
+-one
++uno
+*** Update File: second.txt
+@@
+-two
++due
+*** End Patch
+`
+
+let model: ScriptedModel
+test.beforeEach(async () => {
+  model = await ScriptedModel.start({
+    work: [
+      [{ say: 'First I **clean up**.' }, { call: 'exec_command', args: { cmd: 'rm -rf gone && echo cleaned' } }],
+      [{ custom: 'apply_patch', input: PATCH }],
+      [{ say: 'Both files are changed.' }],
+    ],
+    slow: [[{ call: 'exec_command', args: { cmd: 'sleep 3' } }], [{ say: 'Nobody said anything.' }]],
+    steer: [[{ say: 'I heard you.' }]],
+    hang: [[{ hang: true }]],
+    again: [[{ say: 'Still here.' }]],
+  })
+})
+test.afterEach(() => model.close())
+
+test('a session runs a command that the Inbox allows, edits two files, is steered, interrupted, resumed after a restart and forked', async ({
+  home,
+  launchApp,
+}) => {
+  for (const [name, text] of [
+    ['first.txt', 'one\n'],
+    ['second.txt', 'two\n'],
+  ] as const)
+    writeFileSync(join(home.workplace, name), text)
+  mkdirSync(join(home.workplace, 'gone'))
+  const app = await launchApp()
+  const page = await app.page()
+  await new StatusBar(page).waitForHealth()
+  const sessions = new Sessions(page)
+  await sessions.addProvider('scripted', model.baseUrl)
+  await sessions.start(home.workplace, '[[work]] on it')
+
+  // The same request, here and in the Inbox: one answer.
+  await expect(sessions.transcript().getByRole('article', { name: /rm -rf gone/ })).toBeVisible()
+  expect(existsSync(join(home.workplace, 'gone'))).toBe(true)
+  await new Inbox(page).allow('rm -rf gone')
+  await sessions.choose('[[work]] on it')
+  await expect(sessions.transcript()).toContainText('Both files are changed.')
+  expect(existsSync(join(home.workplace, 'gone'))).toBe(false)
+  expect(readFileSync(join(home.workplace, 'first.txt'), 'utf8')).toBe('uno\n')
+  expect(readFileSync(join(home.workplace, 'second.txt'), 'utf8')).toBe('due\n')
+  await sessions.transcript().locator('summary', { hasText: 'rm -rf gone' }).click()
+  await expect(sessions.transcript()).toContainText('cleaned')
+  await sessions.transcript().locator('summary', { hasText: 'second.txt' }).click()
+  await expect(sessions.transcript().getByRole('region', { name: /second.txt/ })).toContainText('+due')
+  expect(await violations(page)).toEqual([])
+
+  await sessions.say('[[slow]] please')
+  await expect(sessions.state()).toContainText('adds your words to it')
+  await sessions.say('[[steer]] this way')
+  await expect(sessions.transcript()).toContainText('I heard you.')
+  await expect(sessions.state()).toContainText('Nothing is running')
+
+  await sessions.say('[[hang]] for ever')
+  await page.getByRole('button', { name: 'Interrupt' }).click()
+  await expect(sessions.state()).toContainText('Nothing is running')
+  await app.close()
+
+  const next = await (await launchApp()).page()
+  await new StatusBar(next).waitForHealth()
+  const resumed = new Sessions(next)
+  await resumed.choose('[[work]] on it')
+  await expect(resumed.transcript()).toContainText('First I clean up.')
+  await expect(resumed.transcript()).toContainText('I heard you.')
+  await resumed.say('[[again]] now')
+  await expect(resumed.transcript()).toContainText('Still here.')
+  expect(model.lastInput).toContain('Both files are changed.')
+
+  const before = next.url()
+  await next.getByRole('button', { name: 'Fork' }).click()
+  await expect(next).not.toHaveURL(before)
+  await expect(resumed.transcript()).toContainText('Still here.')
+  await resumed.say('[[steer]] in the fork')
+  await expect(resumed.transcript()).toContainText('I heard you.')
+})
+
+test('by keyboard alone a session is started, its command denied with words, and its shell used', async ({
+  home,
+  page,
+}) => {
+  mkdirSync(join(home.workplace, 'gone'))
+  mkdirSync(home.dataDir, { recursive: true })
+  writeFileSync(
+    join(home.dataDir, 'config.toml'),
+    `model_provider = "scripted"\nmodel = "m"\n[model_providers.scripted]\nname = "scripted"\nbase_url = "${model.baseUrl}"\n`,
+  )
+  await new StatusBar(page).waitForHealth()
+  const sessions = new Sessions(page)
+  await sessions.open()
+  await page.keyboard.press('Control+n')
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toBeVisible()
+  const reach = async (target: ReturnType<typeof page.locator>) =>
+    expect(async () => {
+      await page.keyboard.press('Tab')
+      await expect(target).toBeFocused({ timeout: 100 })
+    }).toPass()
+  await reach(dialog.getByRole('textbox', { name: 'Folder' }))
+  await page.keyboard.press('Control+a')
+  await page.keyboard.type(home.workplace)
+  await reach(dialog.getByRole('textbox', { name: 'First words' }))
+  await page.keyboard.type('[[work]] by keys')
+  expect(await violations(page)).toEqual([])
+  await reach(dialog.getByRole('button', { name: 'Start session' }))
+  await page.keyboard.press('Enter')
+  await expect(sessions.transcript()).toContainText('[[work]] by keys')
+  await new Inbox(page).deny('rm -rf gone', 'keep that folder')
+  await expect.poll(() => model.lastInput).toContain('keep that folder')
+  expect(existsSync(join(home.workplace, 'gone'))).toBe(true)
+
+  await page.keyboard.press('Control+2')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await reach(sessions.message())
+  await page.keyboard.type('! echo from my shell')
+  await expect(sessions.state()).toContainText('with your own rights')
+  await page.keyboard.press('Enter')
+  await expect(sessions.transcript().locator('summary', { hasText: 'echo from my shell' })).toBeVisible()
+})
