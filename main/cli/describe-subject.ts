@@ -36,7 +36,7 @@ export function subjectDetails(subject: Subject): string[] {
     }
     case 'fileChange':
       return subject.changes.flatMap((change) => [
-        `${change.kind} ${visible(change.path)}${change.movedTo === undefined ? '' : ` -> ${visible(change.movedTo)}`}${change.outsideRoots ? ' (outside the workspace)' : ''}`,
+        `${change.kind} ${visible(change.path)}${change.namedPath === undefined ? '' : ` (asked for as ${visible(change.namedPath)})`}${change.movedTo === undefined ? '' : ` -> ${visible(change.movedTo)}`}${change.outsideRoots ? ' (outside the workspace)' : ''}`,
         ...(change.diff === undefined ? [] : visibleLines(change.diff).split('\n')),
       ])
     default:

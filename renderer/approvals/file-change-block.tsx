@@ -19,6 +19,11 @@ export function FileChangeBlock({ changes }: { changes: readonly FileChange[] })
           <div className="file-change-head">
             <Chip tone={change.kind === 'delete' ? 'deny' : 'neutral'}>{KIND_WORDS[change.kind]}</Chip>
             <VisibleText code text={change.path} />
+            {change.namedPath !== undefined && (
+              <span className="dim">
+                asked for as <VisibleText code text={change.namedPath} />
+              </span>
+            )}
             {change.movedTo !== undefined && (
               <>
                 {' to '}

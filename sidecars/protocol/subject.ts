@@ -47,7 +47,10 @@ export const connectionSubject = object({
 export const fileChangeSubject = object({
   changes: array(
     object({
+      /** Where the change would really happen, after every link on the way was followed. */
       path: string,
+      /** What the asker called it, where links lead elsewhere. */
+      namedPath: optional(string),
       kind: literal('add', 'update', 'delete', 'move'),
       movedTo: optional(string),
       /** Unified diff for text; absent for binary content. */

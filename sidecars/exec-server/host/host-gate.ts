@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import {
   approvalsAnswer,
   type ApprovalsAnswer,
@@ -11,6 +12,7 @@ import type { SessionId } from '../../protocol/ids.ts'
 import { canonicalSubject, type Subject } from '../../protocol/subject.ts'
 import type { RpcPeer } from '../../rpc/peer.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
+import { realTarget } from '../../rules/writable-places.ts'
 import type { FileChange } from '../files/file-methods.ts'
 import type { CommandGate, GateQuestion } from '../processes/command-gate.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
@@ -36,8 +38,12 @@ export class HostGate implements CommandGate {
    */
   async passChange(change: FileChange, sessionId: SessionId, connection: WireConnection): Promise<void> {
     if (connection.identity.kind === 'internal') return
-    const subject: Subject = { kind: 'fileChange', changes: [describe(change)] }
+    const place = placeOf(change)
+    const subject: Subject = { kind: 'fileChange', changes: [describe(change, place)] }
     await this.ask(subject, { sessionId }, this.config().agentGate, connection.signal)
+    // A question may wait for long, and a link on the way can be another by then.
+    if (placeOf(change) !== place)
+      throw denied('its path leads elsewhere than when it was asked about; nothing was done')
   }
 
   private async ask(subject: Subject, origin: Origin, gate: GateMode, signal: AbortSignal): Promise<ApprovalsAnswer> {
@@ -54,10 +60,18 @@ export class HostGate implements CommandGate {
   }
 }
 
-function describe({ kind, path }: FileChange) {
-  const isThere = kind === 'write' && statSync(path, { throwIfNoEntry: false }) !== undefined
+/** Where the change would happen. Removing a link takes the link away; everything else follows it. */
+function placeOf({ kind, path }: FileChange): string {
+  const place = kind === 'remove' ? realTarget(dirname(path)) : realTarget(path)
+  if (place === undefined) throw denied(`it cannot be told where ${path} leads, so nothing was done`)
+  return kind === 'remove' ? join(place, basename(path)) : place
+}
+
+function describe({ kind, path }: FileChange, place: string) {
+  const isThere = kind === 'write' && statSync(place, { throwIfNoEntry: false }) !== undefined
   return {
-    path,
+    path: place,
+    ...(place !== path && { namedPath: path }),
     kind: kind === 'remove' ? ('delete' as const) : isThere ? ('update' as const) : ('add' as const),
     outsideRoots: false,
   }

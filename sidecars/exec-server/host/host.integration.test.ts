@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -171,6 +171,30 @@ describe('the gate', () => {
     owner.policy = (question) => question.allow()
     expect(await client.ask('fs/writeFile', { path: `file://${path}`, dataBase64: 'QQ==' })).toHaveProperty('result')
     expect(existsSync(path)).toBe(true)
+  })
+})
+
+describe('a change of a file behind a link', () => {
+  it('E124 is asked about with the place it leads to, and is not made when that changes meanwhile', async () => {
+    const [outside, other] = [join(folder, 'outside'), join(folder, 'other')]
+    mkdirSync(outside)
+    mkdirSync(other)
+    const link = join(folder, 'libs')
+    symlinkSync(outside, link)
+    const write = () => client.ask('fs/writeFile', { path: `file://${link}/new.txt`, dataBase64: 'QQ==' })
+    owner.policy = (question) => question.allow()
+    expect(await write()).toHaveProperty('result')
+    expect(owner.questions[0]?.subject).toMatchObject({
+      changes: [{ path: join(outside, 'new.txt'), namedPath: `${link}/new.txt`, kind: 'add' }],
+    })
+    expect(existsSync(join(outside, 'new.txt'))).toBe(true)
+    owner.policy = (question) => {
+      unlinkSync(link)
+      symlinkSync(other, link)
+      question.allow()
+    }
+    expect(await write()).toHaveProperty('error')
+    expect(existsSync(join(other, 'new.txt'))).toBe(false)
   })
 })
 
