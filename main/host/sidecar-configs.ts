@@ -58,13 +58,15 @@ export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
 
 /** Members that are left out have the proxy's own defaults; rules come beside it. */
 export function networkProxyConfigOf(sources: ConfigSources): Partial<NetworkProxyConfig> {
-  const { proxyPort, unknownHost, allowLocalBinding } = sources.settings()
+  const { proxyPort, unknownHost, allowLocalBinding, networkMode, inspectHttps } = sources.settings()
   return {
     http: { host: LOOPBACK, port: proxyPort },
     socks: { host: LOOPBACK, port: 0 },
     unknownHost,
     askTimeoutMs: ASK_TIMEOUT_MS,
     allowLocalBinding,
+    mode: networkMode,
+    inspectHttps,
   }
 }
 
