@@ -3,7 +3,6 @@ import { useState, type ReactNode } from 'react'
 import { threadOfSession } from '../../sidecars/protocol/ids.ts'
 import { useActions } from '../components/actions.tsx'
 import { Button } from '../components/button.tsx'
-import { selectHome } from '../components/folder-path.ts'
 import { PageHead } from '../components/page.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
 import { StaleBanner, useDownSidecar } from '../components/stale-banner.tsx'
@@ -22,7 +21,7 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
   const session = useFeed((state) => (id === null ? undefined : state.tables.sessions.rows.get(id)))
   const hasAny = useFeed((state) => selectSessions(state).length > 0)
   const isStale = useDownSidecar('mcp-server') !== null
-  const home = useFeed(selectHome)
+  const latestFolder = useFeed((state) => selectSessions(state).find(({ cwd }) => cwd !== null)?.cwd ?? '')
   const [isStarting, setStarting] = useState(false)
   const threadId = id === null ? null : threadOfSession(id)
   useActions([{ id: 'new-session', title: 'New session', chord: 'Mod+N', run: () => setStarting(true) }])
@@ -58,7 +57,7 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
           )}
         </SplitPane>
       </div>
-      {isStarting && <NewSession initialFolder={home ?? '/'} onClose={() => setStarting(false)} />}
+      {isStarting && <NewSession initialFolder={latestFolder} onClose={() => setStarting(false)} />}
     </>
   )
 }

@@ -103,6 +103,16 @@ function Scroller({ first, children }: { first: string | undefined; children: Re
     else if (first !== lastFirst.current) box.scrollTop = box.scrollHeight - edge.current.fromEndPx
     lastFirst.current = first
   })
+  useEffect(() => {
+    const box = element.current
+    if (!box?.firstElementChild) return
+    // Rows are laid out when they come near; then the end is elsewhere.
+    const observer = new ResizeObserver(() => {
+      if (edge.current.isAtEnd) box.scrollTop = box.scrollHeight
+    })
+    observer.observe(box.firstElementChild)
+    return () => observer.disconnect()
+  }, [])
   return (
     <div
       ref={element}
@@ -117,7 +127,7 @@ function Scroller({ first, children }: { first: string | undefined; children: Re
         edge.current = { isAtEnd: fromEndPx - box.clientHeight < AT_END_PX, fromEndPx }
       }}
     >
-      {children}
+      <div className="transcript-column">{children}</div>
     </div>
   )
 }
