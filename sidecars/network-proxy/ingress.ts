@@ -1,5 +1,5 @@
 /** What a client speaks, told by its first byte, and who it is, where the connection itself says so. */
-import type { Socket } from 'node:net'
+import type { ClientConnection, ClientSink } from './client-connection.ts'
 import { errorResponse } from './http/error-response.ts'
 import { ClientSession, type HttpServing } from './http/client-session.ts'
 import { UNATTRIBUTED, type Attribution } from './leases.ts'
@@ -26,39 +26,38 @@ export class Ingress {
   constructor(readonly options: IngressOptions) {}
 
   /**
-   * Takes over a fresh connection that has an error listener. `attribution` is set when its listener
-   * belongs to one lease.
+   * Takes over a fresh connection. `attribution` is set when its listener belongs to one lease.
    */
-  accept(socket: Socket, attribution: Attribution | undefined): void {
-    new Arrival(socket, attribution, this).start()
+  accept(client: ClientConnection, attribution: Attribution | undefined): void {
+    new Arrival(client, attribution, this).start()
   }
 
   /** Goes on with a client that has sent `first`. */
-  dispatch(socket: Socket, first: Buffer, attribution: Attribution | undefined): void {
+  dispatch(client: ClientConnection, first: Buffer, attribution: Attribution | undefined): void {
     const { http, socks } = this.options
     switch (first[0]) {
       case SOCKS4_BYTE:
-        return end(socket, socks() ? SOCKS4_REJECTED : NO_SOCKS)
+        return end(client, socks() ? SOCKS4_REJECTED : NO_SOCKS)
       case SOCKS5_BYTE: {
         const serving = socks()
-        if (serving) return new SocksSession(socket, serving, attribution).start(first)
-        return end(socket, NO_SOCKS)
+        if (serving) return new SocksSession(client, serving, attribution).start(first)
+        return end(client, NO_SOCKS)
       }
       default:
-        return new ClientSession(socket, http, attribution).start(first)
+        return new ClientSession(client, http, attribution).start(first)
     }
   }
 }
 
 /** A connection whose protocol is not known yet. */
-class Arrival implements LiveConnection {
+class Arrival implements LiveConnection, ClientSink {
   readonly destination = undefined
   readonly opaque = false
   private preface: Buffer | undefined
   private readonly sinceMs: number
 
   constructor(
-    private readonly socket: Socket,
+    private readonly client: ClientConnection,
     private readonly listenerAttribution: Attribution | undefined,
     private readonly ingress: Ingress,
   ) {
@@ -71,12 +70,10 @@ class Arrival implements LiveConnection {
 
   start(): void {
     this.ingress.options.http.live.add(this)
-    this.socket.on('data', this.onBytes)
-    this.socket.on('end', this.onGone)
-    this.socket.on('close', this.onGone)
+    this.client.sink = this
   }
 
-  private readonly onBytes = (bytes: Buffer): void => {
+  onClientBytes(bytes: Buffer): void {
     if (this.preface === undefined && bytes[0] !== PREFACE_BYTE) return this.leave(bytes, this.listenerAttribution)
     this.preface = this.preface ? Buffer.concat([this.preface, bytes]) : bytes
     const parsed = parsePreface(this.preface)
@@ -90,25 +87,29 @@ class Arrival implements LiveConnection {
 
   private leave(first: Buffer, attribution: Attribution | undefined): void {
     this.detach()
-    this.ingress.dispatch(this.socket, first, attribution)
+    this.ingress.dispatch(this.client, first, attribution)
   }
 
   private refuse(): void {
     this.detach()
-    resetSocket(this.socket)
+    resetSocket(this.client.socket)
   }
 
-  private readonly onGone = (): void => this.end()
+  onClientEnd(): void {
+    this.end()
+  }
+
+  onClientClose(): void {
+    this.end()
+  }
 
   end(): void {
     this.detach()
-    this.socket.destroy()
+    this.client.socket.destroy()
   }
 
   private detach(): void {
-    this.socket.off('data', this.onBytes)
-    this.socket.off('end', this.onGone)
-    this.socket.off('close', this.onGone)
+    this.client.sink = undefined
     this.ingress.options.http.live.delete(this)
   }
 
@@ -117,7 +118,8 @@ class Arrival implements LiveConnection {
   }
 }
 
-function end(socket: Socket, answer: Buffer): void {
+function end(client: ClientConnection, answer: Buffer): void {
+  const socket = client.release()
   socket.write(answer)
   socket.end()
   socket.resume()

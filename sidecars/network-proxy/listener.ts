@@ -1,5 +1,6 @@
 /** A listening socket of the proxy, and the choice of protocol by the first byte of each connection. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { ClientConnection } from './client-connection.ts'
 
 /** Ports tried when the wanted one is taken. */
 export interface PortRange {
@@ -14,8 +15,7 @@ export interface ListenAt {
   port: number
 }
 
-/** Receives each connection; the socket has an error listener. */
-export type AcceptConnection = (socket: Socket) => void
+export type AcceptConnection = (client: ClientConnection) => void
 
 // A burst of clients at once is normal for package managers; the kernel caps this anyway.
 const BACKLOG = 4096
@@ -46,9 +46,7 @@ export class Listener {
   }
 
   private readonly onConnection = (socket: Socket): void => {
-    // Before anything else: a client that resets must never be an uncaught error.
-    socket.on('error', ignoreError)
-    this.accept(socket)
+    this.accept(new ClientConnection(socket))
   }
 
   /** Stops accepting; connections already handed over live on. */
@@ -83,8 +81,4 @@ export async function listenNear(
     }
   }
   throw new Error('unreachable: port 0 either listens or throws')
-}
-
-function ignoreError(): void {
-  // Whoever owns the socket learns of it by `close`.
 }

@@ -25,7 +25,7 @@ async function near(
   first: number,
   last: number,
 ): Promise<{ listener: Listener; warning: string | undefined }> {
-  const opened = await listenNear({ host: '127.0.0.1', port }, { first, last }, (socket) => socket.destroy())
+  const opened = await listenNear({ host: '127.0.0.1', port }, { first, last }, ({ socket }) => socket.destroy())
   onTestFinished(() => opened.listener.close())
   return opened
 }

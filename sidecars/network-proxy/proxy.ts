@@ -177,9 +177,9 @@ export class NetworkProxy {
   }
 
   private acceptFor(attribution: Attribution | undefined): Parameters<typeof Listener.open>[1] {
-    return (socket) => {
-      if (this.closed) socket.destroy()
-      else this.ingress.accept(socket, attribution)
+    return (client) => {
+      if (this.closed) client.socket.destroy()
+      else this.ingress.accept(client, attribution)
     }
   }
 

@@ -8,6 +8,8 @@ export interface UpstreamSink {
   onBytes(bytes: Buffer): void
   /** The other side ended its half. */
   onEnd(): void
+  /** What was written is on its way; more may follow. */
+  onDrain?(): void
   /** The connection is gone; called once, last. */
   onClose(error: Error | undefined): void
 }
@@ -46,6 +48,7 @@ export abstract class UpstreamConnection {
   protected listen(socket: Socket): void {
     socket.on('error', this.onError)
     socket.on('end', this.onEnd)
+    socket.on('drain', this.onDrain)
     socket.on('close', this.onClose)
   }
 
@@ -63,6 +66,9 @@ export abstract class UpstreamConnection {
   private readonly onEnd = (): void => {
     if (this.sink) this.sink.onEnd()
     else this.socket.destroy()
+  }
+  private readonly onDrain = (): void => {
+    this.sink?.onDrain?.()
   }
   private readonly onClose = (): void => {
     const { sink } = this

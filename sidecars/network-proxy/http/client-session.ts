@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import type { Admission } from '../admission.ts'
+import type { ClientConnection, ClientSink } from '../client-connection.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
 import { basicUser, UNATTRIBUTED, type Attribution, type LeaseRegistry } from '../leases.ts'
 import type { LiveConnection, LiveConnections } from '../live-connections.ts'
@@ -60,7 +61,8 @@ type State =
   | 'lingering'
   | 'ended'
 
-export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnection {
+export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnection, ClientSink {
+  readonly socket: Socket
   attribution: Attribution
   readonly opaque = false
   private state: State = 'head'
@@ -69,7 +71,6 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
   private run: RequestRun | undefined
   private tunnel: TunnelRequest | undefined
   private discard: BodyReader | undefined
-  private clientEnded = false
   private pumping = false
   /** Since when the session waits for the client, or for bytes of an exchange. */
   private waitingSinceMs: number
@@ -77,16 +78,17 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
 
   /**
    * `listenerAttribution` is set when the listener itself belongs to one lease, `scope` when the requests
-   * come out of an inspected tunnel. The socket must have an error listener.
+   * come out of an inspected tunnel.
    */
   constructor(
-    readonly socket: Socket,
+    readonly connection: ClientConnection,
     private readonly serving: HttpServing,
     private readonly listenerAttribution: Attribution | undefined,
     private readonly scope?: TunnelScope,
   ) {
+    this.socket = connection.socket
     this.attribution = listenerAttribution ?? UNATTRIBUTED
-    this.record = new SessionRecord(serving.log, socket, scope)
+    this.record = new SessionRecord(serving.log, connection.socket, scope)
     this.waitingSinceMs = serving.log.nowMs()
   }
 
@@ -94,16 +96,14 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     return (this.run?.request ?? this.tunnel)?.destination
   }
 
-  /** Takes over the socket; `early` was read from it already. */
+  /** Takes over the connection; `early` was read from it already. */
   start(early: Buffer): void {
     this.serving.live.add(this)
-    this.socket.on('data', this.onBytes)
-    this.socket.on('end', this.onEnd)
-    this.socket.on('close', this.onClose)
-    this.onBytes(early)
+    this.connection.sink = this
+    this.onClientBytes(early)
   }
 
-  private readonly onBytes = (bytes: Buffer): void => {
+  onClientBytes(bytes: Buffer): void {
     switch (this.state) {
       case 'head':
         this.received.push(bytes)
@@ -128,7 +128,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     this.pumping = true
     while (this.state === 'head' && this.readHead());
     this.pumping = false
-    if (this.state === 'head' && this.clientEnded) this.linger()
+    if (this.state === 'head' && this.connection.ended) this.linger()
   }
 
   /** Begins the next request; false when its head is not complete. */
@@ -220,7 +220,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     if (ahead) this.sendBody(run, ahead)
     if (this.run !== run || !run.wantsBody) return
     // The end of the client's side came while the connection was being made.
-    if (this.clientEnded) this.end()
+    if (this.connection.ended) this.end()
     else this.socket.resume()
   }
 
@@ -258,7 +258,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
   upgraded({ destination }: ProxiedRequest, upstream: UpstreamConnection, record: ConnectionRecord): void {
     const { attribution } = this
     const ahead = this.handOver()
-    this.serving.tunnels.relayUpgraded(this.socket, upstream, { destination, attribution, record }, ahead)
+    this.serving.tunnels.relayUpgraded(this.connection, upstream, { destination, attribution, record }, ahead)
   }
 
   handOver(): Buffer | undefined {
@@ -316,7 +316,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     this.state = 'head'
     this.waitingSinceMs = this.serving.log.nowMs()
     this.socket.resume()
-    if (this.received.length > 0 || this.clientEnded) this.pump()
+    if (this.received.length > 0 || this.connection.ended) this.pump()
   }
 
   /**
@@ -327,20 +327,21 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     this.state = 'lingering'
     this.received.take()
     this.waitingSinceMs = this.serving.log.nowMs()
-    if (this.clientEnded) return this.socket.destroySoon()
+    if (this.connection.ended) return this.socket.destroySoon()
     this.socket.end()
     this.socket.resume()
   }
 
-  private readonly onEnd = (): void => {
-    this.clientEnded = true
+  onClientEnd(): void {
     if (this.state === 'running') {
       // One that has closed and one that only ended its side look alike; nobody asks for the absent.
       if (this.run?.wantsBody || this.record.current?.state === 'asked') this.end()
     } else if (this.state !== 'ended') this.linger()
   }
 
-  private readonly onClose = (): void => this.end()
+  onClientClose(): void {
+    this.end()
+  }
 
   end(refusal?: Refusal): void {
     if (this.state === 'ended') return
@@ -357,9 +358,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     this.state = 'ended'
     this.received.take()
     this.requestOver()
-    this.socket.off('data', this.onBytes)
-    this.socket.off('end', this.onEnd)
-    this.socket.off('close', this.onClose)
+    this.connection.sink = undefined
     this.serving.live.delete(this)
   }
 

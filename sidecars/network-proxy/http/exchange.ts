@@ -91,7 +91,6 @@ export class Exchange implements UpstreamSink {
     const text = requestHeadText(this.head, this.parts.target, this.parts.form)
     this.record.bytesOut += text.length
     this.upstream.socket.write(text, 'latin1')
-    if (!this.requestBody.done) this.upstream.socket.on('drain', this.onUpstreamDrain)
   }
 
   /**
@@ -110,13 +109,12 @@ export class Exchange implements UpstreamSink {
     })
     if (this.requestBody.done && chunked) socket.write(lastChunk(this.requestBody.trailers), 'latin1')
     socket.uncork()
-    if (this.requestBody.done) socket.off('drain', this.onUpstreamDrain)
-    else if (isBehind(socket)) this.client.pause()
+    if (!this.requestBody.done && isBehind(socket)) this.client.pause()
     return at
   }
 
-  private readonly onUpstreamDrain = (): void => {
-    this.client.resume()
+  onDrain(): void {
+    if (!this.requestBody.done) this.client.resume()
   }
 
   /** The client is gone or the exchange is no longer wanted. */
@@ -262,7 +260,6 @@ export class Exchange implements UpstreamSink {
     if (this.ended) return false
     this.ended = true
     this.upstream.sink = undefined
-    this.upstream.socket.off('drain', this.onUpstreamDrain)
     return true
   }
 }

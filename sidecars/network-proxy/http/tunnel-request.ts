@@ -1,5 +1,5 @@
 /** A CONNECT that waits for its tunnel. */
-import type { Socket } from 'node:net'
+import type { ClientConnection } from '../client-connection.ts'
 import { ClientPresence } from '../client-presence.ts'
 import { connectRefusal, type Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
@@ -8,8 +8,8 @@ import { errorResponse } from './error-response.ts'
 
 /** The client connection that asked for the tunnel. */
 export interface TunnelRequestOwner {
-  readonly socket: Socket
-  /** Lets go of the socket and the record; gives what the client sent ahead. */
+  readonly connection: ClientConnection
+  /** Lets go of the connection and the record; gives what the client sent ahead. */
   handOver(): Buffer | undefined
   /** Answers and closes. */
   finalAnswer(answer: Buffer): void
@@ -23,13 +23,13 @@ export class TunnelRequest implements TunnelClient {
     private readonly owner: TunnelRequestOwner,
   ) {}
 
-  get socket(): Socket {
-    return this.owner.socket
+  get connection(): ClientConnection {
+    return this.owner.connection
   }
 
   accept(): Buffer | undefined {
     const ahead = this.owner.handOver()
-    this.socket.write('HTTP/1.1 200 Connection established\r\n\r\n', 'latin1')
+    this.connection.socket.write('HTTP/1.1 200 Connection established\r\n\r\n', 'latin1')
     return ahead
   }
 

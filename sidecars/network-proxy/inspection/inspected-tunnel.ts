@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net'
 import type { Attempt } from '../admission.ts'
 import type { CertificateAuthority } from '../certificates/certificate-authority.ts'
+import { ClientConnection } from '../client-connection.ts'
 import { ClientSession, type HttpServing } from '../http/client-session.ts'
 import type { LiveConnection } from '../live-connections.ts'
 import type { Refusal } from '../policy/refusal.ts'
@@ -130,7 +131,7 @@ export class InspectedTunnel implements LiveConnection {
     record.inspected = true
     const scope = new InspectedScope(destination.host, destination.port, record, attribution, serving.admission)
     if (tls.alpnProtocol === 'h2') new H2Session({ tls, serving, attribution, scope, exempt }).start()
-    else new ClientSession(tls, serving, attribution, scope).start(Buffer.alloc(0))
+    else new ClientSession(new ClientConnection(tls), serving, attribution, scope).start(Buffer.alloc(0))
   }
 
   private recordFor(destination: Destination): Attempt['record'] {
@@ -155,7 +156,7 @@ export class InspectedTunnel implements LiveConnection {
     const nowMs = serving.log.nowMs()
     switch (connected.kind) {
       case 'connected':
-        return serving.tunnels.relayOpened(socket, attempt, connected, held)
+        return serving.tunnels.relayOpened(new ClientConnection(socket), attempt, connected, held)
       case 'refused':
         attempt.record.blocked(connected.refusal, nowMs)
         break

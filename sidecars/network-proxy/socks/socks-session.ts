@@ -1,5 +1,6 @@
 /** One client connection that speaks SOCKS5: greeting, lease, one request, then a tunnel or UDP association. */
 import type { Socket } from 'node:net'
+import type { ClientConnection, ClientSink } from '../client-connection.ts'
 import { ClientPresence } from '../client-presence.ts'
 import type { Admission, Attempt } from '../admission.ts'
 import { UNATTRIBUTED, type Attribution, type LeaseRegistry } from '../leases.ts'
@@ -49,7 +50,7 @@ const MAX_AHEAD_BYTES = 64 * 1024
 
 type State = 'greeting' | 'password' | 'request' | 'held' | 'closing' | 'ended'
 
-export class SocksSession implements TunnelClient, LiveConnection {
+export class SocksSession implements TunnelClient, LiveConnection, ClientSink {
   attribution: Attribution
   destination: Destination | undefined
   readonly opaque = false
@@ -60,7 +61,7 @@ export class SocksSession implements TunnelClient, LiveConnection {
   private waitingSinceMs: number
 
   constructor(
-    readonly socket: Socket,
+    readonly connection: ClientConnection,
     private readonly serving: SocksServing,
     private readonly listenerAttribution: Attribution | undefined,
   ) {
@@ -68,16 +69,18 @@ export class SocksSession implements TunnelClient, LiveConnection {
     this.waitingSinceMs = serving.log.nowMs()
   }
 
-  /** Takes over the socket; `early` was read from it already. */
+  /** Takes over the connection; `early` was read from it already. */
   start(early: Buffer): void {
     this.serving.live.add(this)
-    this.socket.on('data', this.onBytes)
-    this.socket.on('end', this.onEnd)
-    this.socket.on('close', this.onClose)
-    this.onBytes(early)
+    this.connection.sink = this
+    this.onClientBytes(early)
   }
 
-  private readonly onBytes = (bytes: Buffer): void => {
+  private get socket(): Socket {
+    return this.connection.socket
+  }
+
+  onClientBytes(bytes: Buffer): void {
     if (this.state === 'closing' || this.state === 'ended') return
     this.received = this.received ? Buffer.concat([this.received, bytes]) : bytes
     if (this.state === 'held' && this.received.length > MAX_AHEAD_BYTES) this.socket.pause()
@@ -158,9 +161,9 @@ export class SocksSession implements TunnelClient, LiveConnection {
   }
 
   private beginUdp(udp: UdpRelay, declaredPort: number): void {
-    const { socket, attribution } = this
+    const { attribution } = this
     this.detach()
-    udp.associate(socket, attribution, { port: declaredPort })
+    udp.associate(this.connection.release(), attribution, { port: declaredPort })
   }
 
   accept(outgoing: Socket | undefined): Buffer | undefined {
@@ -194,12 +197,14 @@ export class SocksSession implements TunnelClient, LiveConnection {
     this.socket.resume()
   }
 
-  private readonly onEnd = (): void => {
+  onClientEnd(): void {
     if (this.state !== 'held') this.socket.destroySoon()
     else if (this.record?.state === 'asked') this.end()
   }
 
-  private readonly onClose = (): void => this.end()
+  onClientClose(): void {
+    this.end()
+  }
 
   end(refusal?: Refusal): void {
     if (this.state === 'ended') return
@@ -216,9 +221,7 @@ export class SocksSession implements TunnelClient, LiveConnection {
     this.state = 'ended'
     this.received = undefined
     this.destination = undefined
-    this.socket.off('data', this.onBytes)
-    this.socket.off('end', this.onEnd)
-    this.socket.off('close', this.onClose)
+    this.connection.sink = undefined
     this.serving.live.delete(this)
   }
 

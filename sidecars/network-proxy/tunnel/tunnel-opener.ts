@@ -1,6 +1,7 @@
 /** From a request for a tunnel (CONNECT or SOCKS) to a running one, or to a refusal on the client's wire. */
 import type { Socket } from 'node:net'
 import type { Admission, Attempt } from '../admission.ts'
+import type { ClientConnection } from '../client-connection.ts'
 import type { Opened } from '../dial/route.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
 import type { Attribution } from '../leases.ts'
@@ -13,9 +14,9 @@ import { Tunnel, type ServerNames } from './tunnel.ts'
 
 /** The client's end while its tunnel is not open yet. Exactly one of these is called, once. */
 export interface TunnelClient {
-  readonly socket: Socket
+  readonly connection: ClientConnection
   /**
-   * Says yes on the wire and lets go of the socket. `outgoing` is the connection to the destination, for
+   * Says yes on the wire and lets go of the connection. `outgoing` is the connection to the destination, for
    * protocols that tell its address. Returns the bytes that the client sent already.
    */
   accept(outgoing: Socket | undefined): Buffer | undefined
@@ -60,11 +61,7 @@ export class TunnelOpener implements ServerNames {
       return this.refuse(client, attempt, { reason: 'too_many_tunnels', source: 'proxy_state' })
     if (this.inspector?.refuses(attempt))
       return this.refuse(client, attempt, { reason: 'mitm_required', source: 'mode_guard' })
-    if (this.inspector?.wants(attempt))
-      return this.inspector.handleTunnel(client.socket, attempt, {
-        exempt: admitted.exempt,
-        early: client.accept(undefined),
-      })
+    if (this.inspector?.wants(attempt)) return this.inspect(this.inspector, client, attempt, admitted.exempt)
     if (this.admission.needsInspection(attempt))
       return this.refuse(client, attempt, { reason: 'mitm_required', source: 'mode_guard' })
     const connected = await this.admission.connect(attempt, { exempt: admitted.exempt })
@@ -90,14 +87,24 @@ export class TunnelOpener implements ServerNames {
     client.refuse(refusal)
   }
 
+  private inspect(inspector: TunnelInspector, client: TunnelClient, attempt: Attempt, exempt: boolean): void {
+    const early = client.accept(undefined)
+    inspector.handleTunnel(client.connection.release(), attempt, { exempt, early })
+  }
+
   private relay(client: TunnelClient, attempt: Attempt, opened: Opened): void {
-    this.relayOpened(client.socket, attempt, opened, client.accept(opened.upstream.socket))
+    this.relayOpened(client.connection, attempt, opened, client.accept(opened.upstream.socket))
   }
 
   /** Relays unread between a client that was told yes and the connection that was opened for it. */
-  relayOpened(client: Socket, attempt: Omit<Attempt, 'presence'>, opened: Opened, early: Buffer | undefined): void {
+  relayOpened(
+    client: ClientConnection,
+    attempt: Omit<Attempt, 'presence'>,
+    opened: Opened,
+    early: Buffer | undefined,
+  ): void {
     const { destination, attribution, record } = attempt
-    if (opened.early) client.write(opened.early)
+    if (opened.early) client.socket.write(opened.early)
     const { live, log } = this
     const { upstream } = opened
     new Tunnel({ client, upstream, destination, attribution, record, names: this, live, log }).start(early)
@@ -105,7 +112,7 @@ export class TunnelOpener implements ServerNames {
 
   /** Relays a connection that switched protocols: judged as a request already, and no TLS inside. */
   relayUpgraded(
-    client: Socket,
+    client: ClientConnection,
     upstream: UpstreamConnection,
     attempt: Omit<Attempt, 'presence'>,
     early: Buffer | undefined,

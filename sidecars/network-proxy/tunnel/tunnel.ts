@@ -1,5 +1,6 @@
 /** Bytes both ways between a client and a destination, with half-close and back-pressure on each side. */
 import type { Socket } from 'node:net'
+import type { ClientConnection, ClientSink } from '../client-connection.ts'
 import {
   forwardBytes,
   isBehind,
@@ -29,7 +30,7 @@ export interface ServerNames {
 }
 
 export interface TunnelParts {
-  client: Socket
+  client: ClientConnection
   upstream: UpstreamConnection
   destination: Destination
   attribution: Attribution
@@ -40,10 +41,11 @@ export interface TunnelParts {
   log: ConnectionLog
 }
 
-export class Tunnel implements UpstreamSink, LiveConnection {
+export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
   readonly opaque: boolean
   readonly destination: Destination
   readonly attribution: Attribution
+  private readonly connection: ClientConnection
   private readonly client: Socket
   private readonly upstream: UpstreamConnection
   private readonly record: ConnectionRecord
@@ -57,11 +59,12 @@ export class Tunnel implements UpstreamSink, LiveConnection {
   private activeAtMs: number
   private ended = false
 
-  /** Takes over both sockets; the client's must have an error listener already. */
+  /** Takes over both connections. */
   constructor(parts: TunnelParts) {
     this.destination = parts.destination
     this.attribution = parts.attribution
-    this.client = parts.client
+    this.connection = parts.client
+    this.client = parts.client.socket
     this.upstream = parts.upstream
     this.record = parts.record
     this.live = parts.live
@@ -75,16 +78,13 @@ export class Tunnel implements UpstreamSink, LiveConnection {
   start(early: Buffer | undefined): void {
     this.live.add(this)
     this.upstream.sink = this
-    this.client.on('data', this.onClientBytes)
-    this.client.on('end', this.onClientEnd)
-    this.client.on('close', this.onClientClose)
-    this.upstream.socket.on('drain', this.onUpstreamDrain)
+    this.connection.sink = this
     if (early !== undefined && early.length > 0) this.onClientBytes(early)
-    if (this.client.readableEnded) this.onClientEnd()
+    if (this.connection.ended) this.onClientEnd()
     else if (!this.ended) this.client.resume()
   }
 
-  private readonly onClientBytes = (bytes: Buffer): void => {
+  onClientBytes(bytes: Buffer): void {
     if (this.names) this.watchGreeting(this.names, bytes)
     if (this.guard) this.inspectHello(this.guard, bytes)
     else this.sendUp(bytes)
@@ -115,17 +115,17 @@ export class Tunnel implements UpstreamSink, LiveConnection {
     this.end({ reason: 'sni_mismatch', source: 'baseline_policy', detail })
   }
 
-  private readonly onUpstreamDrain = (): void => {
+  onDrain(): void {
     this.client.resume()
   }
 
-  private readonly onClientEnd = (): void => {
+  onClientEnd(): void {
     if (this.guard) this.sendUp(this.guard.flush())
     this.guard = undefined
     this.upstream.socket.end()
   }
 
-  private readonly onClientClose = (): void => {
+  onClientClose(): void {
     // With bytes of the client undelivered the origin must not take what it has for all.
     if (this.finish()) this.upstream.destroy(this.upstream.socket.writableLength > 0)
   }
@@ -173,10 +173,7 @@ export class Tunnel implements UpstreamSink, LiveConnection {
     if (this.ended) return false
     this.ended = true
     this.upstream.sink = undefined
-    this.upstream.socket.off('drain', this.onUpstreamDrain)
-    this.client.off('data', this.onClientBytes)
-    this.client.off('end', this.onClientEnd)
-    this.client.off('close', this.onClientClose)
+    this.connection.sink = undefined
     this.live.delete(this)
     this.record.closed(this.log.nowMs())
     return true
