@@ -84,6 +84,20 @@ describe('terminate', () => {
     await expect.poll(() => ['987.92', '987.93', '987.94'].flatMap(sleepers), GONE).toEqual([])
   })
 
+  it('never hits anybody else, not even a child that has everything of ours open for a moment', async () => {
+    const stubborn = 'trap "" TERM; sleep 987.95 & setsid sleep 987.96 & wait'
+    for (let i = 0; i < 60; i++) {
+      const victims = [true, true].map((tty) => client.run(['sh', '-c', stubborn], { tty }))
+      await Promise.all(victims.map((victim) => victim.running()))
+      const ends = victims.map((victim) => victim.terminate())
+      const others = Array.from({ length: 6 }, (_, k) => client.run(['echo', `${i} ${k}`], { tty: k % 3 > 0 }))
+      for (const [k, other] of others.entries()) expect((await other.closed()).text().trim()).toBe(`${i} ${k}`)
+      await Promise.all(ends)
+      for (const victim of victims) await victim.closed()
+    }
+    await expect.poll(() => ['987.95', '987.96'].flatMap(sleepers), GONE).toEqual([])
+  })
+
   it('E23 ends a stopped process', async () => {
     const process = await client.run(['bash', '-c', 'echo $$; kill -STOP $$; echo resumed']).running()
     await process.said('\n')

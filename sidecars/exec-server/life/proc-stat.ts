@@ -109,11 +109,14 @@ export function startedWith(pid: number, variable: string): string | undefined {
   }
 }
 
-/** Pids of other processes that have one of these files open. Looks at every descriptor there is. */
+/**
+ * Pids of processes that have one of these files open; looks at every descriptor there is. Our own
+ * children are left out: between fork and exec a child has everything open that we have.
+ */
 export function holdersOf(paths: readonly string[]): number[] {
   return readProcStats()
+    .filter(({ pid, ppid }) => pid !== process.pid && ppid !== process.pid && hasOpen(pid, paths))
     .map(({ pid }) => pid)
-    .filter((pid) => pid !== process.pid && hasOpen(pid, paths))
 }
 
 function hasOpen(pid: number, paths: readonly string[]): boolean {

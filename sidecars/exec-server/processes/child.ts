@@ -24,7 +24,10 @@ export interface Child {
   /** Also its process group and session. */
   readonly pid: number
   readonly stdin: StdinKind
-  /** Names of the pipes or terminal it prints to, as /proc/PID/fd shows them. */
+  /**
+   * Names of the pipes or the terminal it prints to, as /proc/PID/fd shows them. Only those that are open
+   * here: as soon as one is not, its name may be somebody else's.
+   */
   readonly outputPaths: readonly string[]
   /**
    * Queues bytes for stdin, in the order of the calls. Ignored when stdin has ended or nobody reads it

@@ -55,15 +55,14 @@ function closeChildEnds({ stdin, outputs }: ChildPipes): void {
 class PipeChild implements Child {
   readonly pid: number
   readonly stdin: StdinKind
-  readonly outputPaths: readonly string[]
+  private readonly openPaths: Set<string>
   private readonly outputs: readonly PipeOutput[]
   private readonly input: Socket | undefined
-  private openOutputs = 2
 
   constructor(child: ChildProcess, { stdin, outputs }: ChildPipes, fifos: FifoPool, events: ChildEvents) {
     this.pid = child.pid as number
     this.stdin = stdin ? 'pipe' : 'none'
-    this.outputPaths = outputs.map(({ path }) => path)
+    this.openPaths = new Set(outputs.map(({ path }) => path))
     // Only a failed kill or message could still raise it; we use neither.
     child.on('error', () => {})
     child.once('exit', (code, signal) => this.tellExit(() => events.onExit({ code, signal })))
@@ -77,9 +76,10 @@ class PipeChild implements Child {
       return new PipeOutput(readFd, {
         onBytes: (bytes, block) => events.onOutput(name, bytes, block),
         onEnd: (isEmpty) => {
+          this.openPaths.delete(path)
           if (isEmpty) fifos.giveBack(path)
           else fifos.remove(path)
-          if (--this.openOutputs === 0) events.onOutputEnd()
+          if (this.openPaths.size === 0) events.onOutputEnd()
         },
       })
     })
@@ -90,10 +90,13 @@ class PipeChild implements Child {
    * turn of the event loop, with a look at the pipes in it.
    */
   private tellExit(tell: () => void): void {
-    if (this.openOutputs === 0) tell()
+    if (this.openPaths.size === 0) tell()
     else setImmediate(() => setImmediate(tell))
   }
 
+  get outputPaths(): readonly string[] {
+    return [...this.openPaths]
+  }
   get queuedInputBytes(): number {
     return this.input?.writableLength ?? 0
   }

@@ -40,7 +40,7 @@ function withArg0({ program, argv, cwd, environment }: ChildSpec, path: string):
 class PtyChild implements Child {
   readonly pid: number
   readonly stdin = 'tty'
-  readonly outputPaths: readonly string[]
+  private readonly slavePath: string
   private readonly fd: number
   private readonly output: PtyOutput
   private readonly input: PtyInput
@@ -73,7 +73,7 @@ class PtyChild implements Child {
       onExit,
     )
     this.pid = forked.pid
-    this.outputPaths = [forked.pty]
+    this.slavePath = forked.pty
     this.fd = forked.fd
     this.output = new PtyOutput(
       forked.fd,
@@ -88,6 +88,9 @@ class PtyChild implements Child {
     this.input = new PtyInput(forked.fd, () => this.output.slaveFd)
   }
 
+  get outputPaths(): readonly string[] {
+    return this.isOver ? [] : [this.slavePath]
+  }
   get queuedInputBytes(): number {
     return this.input.queuedBytes
   }
