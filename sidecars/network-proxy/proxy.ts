@@ -36,6 +36,8 @@ export interface ProxySurroundings {
   resolver?: Resolver
   nowMs?: () => number
   ownAddresses?: OwnAddresses
+  /** Decides whether unix sockets can be reached; that of the process unless a test says otherwise. */
+  platform?: NodeJS.Platform
   dialTimes?: DialTimes
   lookupTimeoutMs?: number
   /** Where HTTP_PROXY and its kin are read, when an upstream proxy is allowed. */
@@ -82,6 +84,7 @@ export class NetworkProxy {
 
   private settings: ProxySettings
   private readonly requirements: Requirements | undefined
+  private readonly platform: NodeJS.Platform
 
   private constructor(wanted: ProxySettings, surroundings: ProxySurroundings) {
     const { settings, warnings } = restrictSettings(wanted, surroundings.requirements)
@@ -93,10 +96,12 @@ export class NetworkProxy {
     this.log = new ConnectionLog({ report: surroundings.report, nowMs })
     this.live = new LiveConnections(nowMs)
     this.pool = new UpstreamPool(nowMs)
-    this.policy = new Policy(settings, surroundings.ownAddresses ?? systemOwnAddresses(nowMs))
+    const ownAddresses = surroundings.ownAddresses ?? systemOwnAddresses(nowMs)
+    this.policy = new Policy(settings, ownAddresses, undefined, surroundings.platform)
     this.decider = surroundings.askHost && new Decider(surroundings.askHost, { timeoutMs: settings.askTimeoutMs })
     this.environment = surroundings.environment ?? process.env
     const { environment } = this
+    this.platform = surroundings.platform ?? process.platform
     const { runDir, platformRoots } = surroundings
     this.inspection = new InspectionControl({ nowMs, environment, runDir, platformRoots })
     const admission = new Admission({
@@ -154,7 +159,7 @@ export class NetworkProxy {
     if (socks) this.socksListener = await this.bind('socks_url', socks, SOCKS_PORTS)
     // The listeners are known only now, and a parent that is one of them would be a loop.
     this.parents = this.readParents()
-    if (reachesUnixSockets(this.settings) && process.platform !== 'darwin')
+    if (reachesUnixSockets(this.settings) && this.platform !== 'darwin')
       this.warnings.push(
         'unix_sockets: unix sockets through the proxy only work on macOS; these entries do nothing here',
       )

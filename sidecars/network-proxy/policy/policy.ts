@@ -48,6 +48,7 @@ export class Policy {
     settings: PolicySettings,
     private readonly ownAddresses: OwnAddresses,
     table: RuleTable = new RuleTable(0, []),
+    private readonly platform: NodeJS.Platform = process.platform,
   ) {
     this.settings = settings
     this.table = table
@@ -108,7 +109,7 @@ export class Policy {
   /** Judges a request to a local unix socket. */
   async judgeUnixSocket(path: string, method: string): Promise<Refusal | undefined> {
     const blocked = this.modeRefusal({ host: UNIX_SOCKET_HOST, port: 0, protocol: 'http', method })
-    return blocked?.refusal ?? judgeUnixSocket(path, this.settings.unixSockets)
+    return blocked?.refusal ?? judgeUnixSocket(path, this.settings.unixSockets, this.platform)
   }
 
   /** The cheap guard that comes before anybody is asked. */

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -35,6 +36,50 @@ describe('which unix sockets may be reached (macOS)', () => {
     expect(await judgeUnixSocket('/a.sock', { allowAll: true, paths: {} }, 'linux')).toMatchObject({
       reason: 'unix_socket_unsupported',
     })
+  })
+})
+
+describe('the header x-unix-socket on macOS', () => {
+  /** A server on a unix socket, and a proxy that believes to be on macOS. */
+  async function start(verdict: 'allow' | 'deny') {
+    const path = join(folder(), 'api.sock')
+    const seen: string[] = []
+    const server = createServer((socket) =>
+      socket.on('data', (bytes: Buffer) => {
+        seen.push(bytes.toString())
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nunix')
+      }),
+    )
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    onTestFinished(() => void server.close())
+    const fixture = await startProxy({
+      platform: 'darwin',
+      settings: { unixSockets: { allowAll: false, paths: { [path]: verdict } } },
+    })
+    const request = `GET http://localhost/v1 HTTP/1.1\r\nHost: localhost\r\nX-Unix-Socket: ${path}\r\nConnection: x-hop\r\nx-hop: 1\r\n\r\n`
+    return { ...fixture, path, seen, request }
+  }
+
+  it('leads an allowed request there in origin form, without the header', async () => {
+    const { httpPort, seen, request, factsWhere } = await start('allow')
+    const client = await RawClient.open(httpPort)
+    expect((await client.send(request).answer()).body.toString()).toBe('unix')
+    expect(seen).toEqual(['GET /v1 HTTP/1.1\r\nHost: localhost\r\n\r\n'])
+    await factsWhere((facts) => facts.host === 'unix-socket' && facts.state === 'allowed')
+  })
+
+  it('is refused for a path that is denied or not listed, and failed for one that is not there', async () => {
+    const { httpPort, seen, request, path } = await start('deny')
+    const answer = async (text: string) => (await (await RawClient.open(httpPort)).send(text).answer()).status
+    expect(await answer(request)).toBe(403)
+    expect(await answer(request.replace(path, '/elsewhere.sock'))).toBe(403)
+    expect(seen).toEqual([])
+    const { httpPort: open } = await startProxy({
+      platform: 'darwin',
+      settings: { unixSockets: { allowAll: true, paths: {} } },
+    })
+    const gone = await (await RawClient.open(open)).send(request.replace(path, '/nowhere.sock')).answer()
+    expect([gone.status, gone.body.toString()]).toEqual([502, expect.stringContaining('/nowhere.sock')])
   })
 })
 
