@@ -132,7 +132,7 @@ function openDesktop(host: Host, launcher: UtilityLauncher): Desktop {
     hide: () => {
       shortcut.dispose()
       notifications.clear()
-      mainWindow.current?.hide()
+      mainWindow.hide()
     },
     dispose: () => {
       pending.dispose()

@@ -51,10 +51,24 @@ export class MainWindow {
     return window
   }
 
+  /** Takes the window away while the app ends; the end itself (`app.exit`) no longer tells it to close. */
+  hide(): void {
+    if (!this.window) return
+    this.rememberBounds(this.window)
+    this.window.hide()
+  }
+
+  private get boundsFile(): string {
+    return join(this.options.userDataDir, 'window.json')
+  }
+
+  private rememberBounds(window: BrowserWindow): void {
+    saveBounds(this.boundsFile, { ...window.getNormalBounds(), maximized: window.isMaximized() })
+  }
+
   private open(): BrowserWindow {
-    const boundsFile = join(this.options.userDataDir, 'window.json')
     const bounds = restoreBounds(
-      boundsFile,
+      this.boundsFile,
       screen.getAllDisplays().map((display) => display.workArea),
     )
     const { maximized, ...place } = bounds
@@ -83,7 +97,7 @@ export class MainWindow {
     this.window = window
     guardContents(window.webContents, this.options.refusals)
     window.on('focus', () => this.options.focused())
-    window.on('close', () => saveBounds(boundsFile, { ...window.getNormalBounds(), maximized: window.isMaximized() }))
+    window.on('close', () => this.rememberBounds(window))
     window.on('closed', () => {
       if (this.window === window) this.window = undefined
     })
