@@ -31,10 +31,6 @@ export class MainWindow {
 
   constructor(private readonly options: MainWindowOptions) {}
 
-  get current(): BrowserWindow | undefined {
-    return this.window
-  }
-
   get isInFront(): boolean {
     return this.window !== undefined && this.window.isVisible() && this.window.isFocused()
   }
