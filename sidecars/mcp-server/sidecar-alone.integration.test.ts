@@ -45,7 +45,7 @@ test('over HTTP the first line on stdout is the URL, and the token comes from a 
   const client = new Client({ name: 'agent', version: '1' })
   const headers = { authorization: 'Bearer sesame' }
   await client.connect(new StreamableHTTPClientTransport(new URL(output.stdout.trim()), { requestInit: { headers } }))
-  expect((await client.listTools()).tools).toHaveLength(8)
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain('run_command')
   child.kill('SIGTERM')
   expect(await exited).toBe(0)
   expect(output.stderr).toBe('')
