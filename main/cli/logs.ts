@@ -27,11 +27,12 @@ no longer kept is named on stderr.`,
       for (;;) {
         // Asked before reading: what comes after an end that is known cannot be missed.
         const hasEnded = changes.hasEnded(id)
+        const seen = changes.view(id)
         const lastSeq = seq
         seq = await printFrom(client, id, seq)
         if (seq > lastSeq) continue
         if (!values.follow || hasEnded) return 0
-        await changes.next(id)
+        await changes.next(id, seen)
       }
     })
   },
@@ -84,10 +85,12 @@ class ProcessChanges {
     const state = this.table.get(id)?.state
     return state === undefined || state === 'closed' || state === 'failed'
   }
-  /** Resolves when the process changed, or the host is gone. */
-  async next(id: string): Promise<void> {
-    const before = this.table.get(id)
-    while (this.table.get(id) === before && !this.client.peer.isClosed)
+  view(id: string): ProcessView | undefined {
+    return this.table.get(id)
+  }
+  /** Resolves when the process is no longer as `seen`, maybe at once, or the host is gone. */
+  async next(id: string, seen: ProcessView | undefined): Promise<void> {
+    while (this.table.get(id) === seen && !this.client.peer.isClosed)
       await new Promise<void>((resolve) => this.waiters.push(resolve))
   }
 
