@@ -4,9 +4,7 @@
  */
 export class ClientPresence {
   private gone = false
-  /** Nearly always there is one; a set is made for the second. */
-  private listener: (() => void) | undefined
-  private others: Set<() => void> | undefined
+  private listeners: Set<() => void> | undefined
 
   get left(): boolean {
     return this.gone
@@ -16,21 +14,19 @@ export class ClientPresence {
   leave(): void {
     if (this.gone) return
     this.gone = true
-    const { listener, others } = this
-    this.listener = this.others = undefined
-    listener?.()
-    if (others) for (const other of others) other()
+    const { listeners } = this
+    this.listeners = undefined
+    if (listeners) for (const listener of listeners) listener()
   }
 
   /** Calls `listener` once when the client leaves, at once if it has. Remove it with `off`. */
   onLeave(listener: () => void): void {
     if (this.gone) return listener()
-    if (this.listener === undefined) this.listener = listener
-    else (this.others ??= new Set()).add(listener)
+    this.listeners ??= new Set()
+    this.listeners.add(listener)
   }
 
   off(listener: () => void): void {
-    if (this.listener === listener) this.listener = undefined
-    else this.others?.delete(listener)
+    this.listeners?.delete(listener)
   }
 }

@@ -53,7 +53,6 @@ export class Ingress {
 class Arrival implements LiveConnection, ClientSink {
   readonly destination = undefined
   readonly opaque = false
-  place: LiveConnection['place']
   private preface: Buffer | undefined
   private readonly sinceMs: number
 

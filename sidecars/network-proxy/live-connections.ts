@@ -17,26 +17,12 @@ export interface LiveConnection {
   tick(nowMs: number): void
   /** Verdicts that were kept may be out of date. */
   rulesChanged?(): void
-  /** Where `LiveConnections` keeps it; nobody else's business. */
-  place?: LivePlace | undefined
-}
-
-/** One link of the list. */
-export class LivePlace {
-  previous: LivePlace | undefined
-  next: LivePlace | undefined
-  constructor(readonly connection: LiveConnection) {}
 }
 
 const TICK_EVERY_MS = 1000
 
-/**
- * A linked list rather than a Set: with thousands of connections a second, the tables that a Set leaves
- * behind go on pointing at connections that are gone, and keep them from being collected early.
- */
 export class LiveConnections {
-  private first: LivePlace | undefined
-  private count = 0
+  private readonly connections = new Set<LiveConnection>()
   private readonly timer: NodeJS.Timeout
   private readonly whenEmpty: (() => void)[] = []
 
@@ -46,45 +32,25 @@ export class LiveConnections {
   }
 
   add(connection: LiveConnection): void {
-    if (connection.place) return
-    const place = new LivePlace(connection)
-    place.next = this.first
-    if (this.first) this.first.previous = place
-    this.first = place
-    this.count++
-    connection.place = place
+    this.connections.add(connection)
   }
 
   delete(connection: LiveConnection): void {
-    const { place } = connection
-    if (!place) return
-    const { previous, next } = place
-    if (previous) previous.next = next
-    else this.first = next
-    if (next) next.previous = previous
-    place.previous = place.next = connection.place = undefined
-    this.count--
-    if (this.count === 0) for (const resolve of this.whenEmpty.splice(0)) resolve()
+    this.connections.delete(connection)
+    if (this.connections.size === 0) for (const resolve of this.whenEmpty.splice(0)) resolve()
   }
 
   get size(): number {
-    return this.count
-  }
-
-  /** As they are now; they may leave while the result is walked. */
-  private all(): LiveConnection[] {
-    const all: LiveConnection[] = []
-    for (let place = this.first; place; place = place.next) all.push(place.connection)
-    return all
+    return this.connections.size
   }
 
   endLease(leaseId: LeaseId): void {
-    for (const connection of this.all()) if (connection.attribution.leaseId === leaseId) connection.end()
+    for (const connection of this.connections) if (connection.attribution.leaseId === leaseId) connection.end()
   }
 
   /** After a change of rules or mode: what the policy now denies ends, approvals that still stand go on. */
   recheck(policy: Policy): void {
-    for (const connection of this.all()) {
+    for (const connection of this.connections) {
       connection.rulesChanged?.()
       if (connection.destination === undefined) continue
       const ruling = policy.judge(connection.destination, connection.attribution.sessionId)
@@ -96,14 +62,14 @@ export class LiveConnections {
 
   tick(): void {
     const nowMs = this.nowMs()
-    for (const connection of this.all()) connection.tick(nowMs)
+    for (const connection of this.connections) connection.tick(nowMs)
   }
 
   /** Lets requests and tunnels go on for `graceMs`, then ends whatever is left. */
   async close(graceMs: number): Promise<void> {
     clearInterval(this.timer)
-    for (const connection of this.all()) if (connection.destination === undefined) connection.end()
-    if (this.count > 0 && graceMs > 0) {
+    for (const connection of this.connections) if (connection.destination === undefined) connection.end()
+    if (this.connections.size > 0 && graceMs > 0) {
       let timer: NodeJS.Timeout | undefined
       await Promise.race([
         new Promise<void>((resolve) => this.whenEmpty.push(resolve)),
@@ -111,6 +77,6 @@ export class LiveConnections {
       ])
       clearTimeout(timer)
     }
-    for (const connection of this.all()) connection.end()
+    for (const connection of this.connections) connection.end()
   }
 }

@@ -43,7 +43,6 @@ export interface TunnelParts {
 
 export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
   readonly opaque: boolean
-  place: LiveConnection['place']
   readonly destination: Destination
   readonly attribution: Attribution
   private readonly connection: ClientConnection
