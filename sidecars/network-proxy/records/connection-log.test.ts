@@ -164,3 +164,10 @@ it('an audit event has the fields of the reference and nothing of the request it
     'network.policy.override': false,
   })
 })
+
+it('closing does not wait for a reader that never comes back', async () => {
+  const l = log(() => new Promise(() => {}))
+  l.block(to('a.test'), NOBODY, undefined, refusal)
+  await l.close()
+  expect(l.blocks.total).toBe(1)
+})

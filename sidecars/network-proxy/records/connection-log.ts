@@ -26,6 +26,8 @@ export interface ConnectionLogOptions {
 }
 
 const MAX_BATCH = 500
+/** A proxy that stops waits no longer than this for its reader. */
+const LAST_REPORT_MS = 500
 
 export class ConnectionLog implements RecordListener {
   readonly blocks: BlockRing
@@ -130,13 +132,19 @@ export class ConnectionLog implements RecordListener {
     return batch
   }
 
-  /** Reports what is left and stops. */
+  /** Reports what is left and stops. A reader that does not take it in time goes without. */
   async close(): Promise<void> {
     clearInterval(this.countTimer)
     clearTimeout(this.flushTimer)
     for (const record of this.live) record.closed(this.nowMs())
     clearTimeout(this.flushTimer)
-    if (!this.reporting) await this.report()
+    if (!this.reporting) await this.lastReport()
     this.closed = true
+  }
+
+  private async lastReport(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    await Promise.race([this.report(), new Promise<void>((resolve) => (timer = setTimeout(resolve, LAST_REPORT_MS)))])
+    clearTimeout(timer)
   }
 }
