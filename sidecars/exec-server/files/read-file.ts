@@ -55,11 +55,9 @@ async function readToEnd(file: FileHandle): Promise<Buffer> {
 
 /** The file as it is found while it is sent, up to the size it had; closes the file at the end. */
 async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGenerator<Buffer, void, void> {
-  // Each piece is sent before the next one is asked for.
-  const memory = Buffer.allocUnsafe(Math.min(PIECE_BYTES, sizeBytes))
   try {
     for (let offset = 0; offset < sizeBytes;) {
-      const piece = await readPiece(file, offset, Math.min(PIECE_BYTES, sizeBytes - offset), memory)
+      const piece = await readPiece(file, offset, Math.min(PIECE_BYTES, sizeBytes - offset))
       if (piece.length > 0) yield piece
       if (piece.length < Math.min(PIECE_BYTES, sizeBytes - offset)) return
       offset += piece.length
@@ -70,12 +68,8 @@ async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGenerator<Bu
 }
 
 /** Reads until `lengthBytes` are there or the file ends; one read(2) may bring less. */
-export async function readPiece(
-  file: FileHandle,
-  offset: number,
-  lengthBytes: number,
-  piece = Buffer.allocUnsafe(lengthBytes),
-): Promise<Buffer> {
+export async function readPiece(file: FileHandle, offset: number, lengthBytes: number): Promise<Buffer> {
+  const piece = Buffer.allocUnsafe(lengthBytes)
   let filled = 0
   while (filled < lengthBytes) {
     const { bytesRead } = await file.read(piece, filled, lengthBytes - filled, offset + filled)
