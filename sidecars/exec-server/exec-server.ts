@@ -55,6 +55,7 @@ export class ExecServer {
   readonly sessions: SessionStore
   readonly stopper = new ProcessStopper()
   private readonly guard: ProcessGuard
+  private readonly fifos: FifoPool
   private readonly methods = new MethodTable()
   private readonly connections = new Set<WireConnection>()
 
@@ -76,12 +77,12 @@ export class ExecServer {
       }),
       new ProcessLedger(folder.ledgerPath),
     )
-    const fifos = new FifoPool(folder.path)
+    this.fifos = new FifoPool(folder.path)
     this.sessions = new SessionStore(
       {
         onOpened: (session, connection) => {
           // Who says hello will soon want to run something.
-          setImmediate(() => fifos.prepare())
+          setImmediate(() => this.fifos.prepare())
           sessionEvents?.onOpened(session, connection)
         },
         onClosed: (session, reason) => {
@@ -97,7 +98,7 @@ export class ExecServer {
       starter: new ProcessStarter({
         table: this.table,
         stopper: this.stopper,
-        fifos,
+        fifos: this.fifos,
         sandbox: options.sandbox,
         gate,
         inheritable: options.inheritable,
@@ -130,6 +131,7 @@ export class ExecServer {
     if (graceMs > 0) await Promise.all(ends)
     this.guard.dispose()
     for (const process of this.table.all()) process.dispose()
+    await this.fifos.close()
     // The watchdog does it too, but it runs only where something had to be watched.
     rmSync(this.options.folder.path, { recursive: true, force: true })
     this.options.sandbox.dispose()

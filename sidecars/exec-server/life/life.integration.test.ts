@@ -6,17 +6,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
 import { ExecWireClient } from '../../testing/exec-wire-client.ts'
 
-/** Pids of `sleep` with exactly this argument. */
-const sleepers = (seconds: string): number[] => {
+const pgrep = (...args: string[]): number[] => {
   try {
-    return execFileSync('pgrep', ['-fx', `sleep ${seconds}`], { encoding: 'utf8' })
-      .trim()
-      .split('\n')
-      .map(Number)
+    return execFileSync('pgrep', args, { encoding: 'utf8' }).trim().split('\n').map(Number)
   } catch {
     return []
   }
 }
+/** Pids of `sleep` with exactly this argument. */
+const sleepers = (seconds: string) => pgrep('-fx', `sleep ${seconds}`)
+/** They come a few milliseconds after the first process. */
+const watchdogs = (server: ExecServerAlone) => pgrep('-P', String(server.pid), '-f', 'gatehouse-watchdog')
 const GONE = { timeout: 5_000, interval: 20 }
 
 describe('terminate', () => {
@@ -122,6 +122,7 @@ describe('when the server is gone', () => {
       server.child.kill('SIGKILL')
       await server.exited
     }
+    for (const pid of pgrep('-f', '^sleep 987\\.')) process.kill(pid, 'SIGKILL')
   })
   const start = async () => {
     const server = await startExecServerAlone({ tmp: folder })
@@ -167,12 +168,9 @@ describe('when the server is gone', () => {
     const server = await start()
     const client = await ExecWireClient.open(server.url)
     await client.run(['bash', '-c', 'echo go; exec sleep 987.5']).said('go')
-    const watchdog = execFileSync('pgrep', ['-P', String(server.pid), 'sh'], { encoding: 'utf8' })
-      .trim()
-      .split('\n')
-    expect(watchdog).toHaveLength(1)
+    await expect.poll(() => watchdogs(server), GONE).toHaveLength(1)
     process.kill(server.pid, 'SIGSTOP')
-    process.kill(Number(watchdog[0]), 'SIGKILL')
+    process.kill(watchdogs(server)[0] ?? 0, 'SIGKILL')
     server.child.kill('SIGKILL')
     await server.exited
     expect(sleepers('987.5')).toHaveLength(1)
@@ -192,19 +190,10 @@ describe('when the server is gone', () => {
     const server = await start()
     const client = await ExecWireClient.open(server.url)
     await client.run(['bash', '-c', 'echo go; exec sleep 987.8']).said('go')
-    const watchdogs = () => {
-      try {
-        return execFileSync('pgrep', ['-P', String(server.pid), '-f', 'gatehouse-watchdog'], {
-          encoding: 'utf8',
-        }).trim()
-      } catch {
-        return ''
-      }
-    }
-    await expect.poll(watchdogs, GONE).not.toBe('')
-    const first = watchdogs()
-    process.kill(Number(first), 'SIGKILL')
-    await expect.poll(() => watchdogs() !== '' && watchdogs() !== first, GONE).toBe(true)
+    await expect.poll(() => watchdogs(server), GONE).toHaveLength(1)
+    const [first = 0] = watchdogs(server)
+    process.kill(first, 'SIGKILL')
+    await expect.poll(() => watchdogs(server).filter((pid) => pid !== first), GONE).toHaveLength(1)
     server.child.kill('SIGKILL')
     await server.exited
     await expect.poll(() => sleepers('987.8'), GONE).toEqual([])

@@ -177,7 +177,10 @@ describe('a process on a terminal', () => {
     await shell.said('PROMPT>')
     await shell.write('echo "unbalanced\n')
     await shell.said('MORE>')
+    // A terminal drops what was typed around ^C: the prompt says when the shell listens again.
+    const before = shell.text().split('PROMPT>').length
     await shell.write('\x03')
+    await expect.poll(() => shell.text().split('PROMPT>').length, { timeout: 5_000 }).toBeGreaterThan(before)
     await shell.write('echo o""k\n')
     await shell.said('ok\r\n')
     await shell.write('exit\n')

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -26,7 +26,8 @@ export interface OpenPipe {
 export class FifoPool {
   private readonly free: string[] = []
   private readonly waiting: { resolve(path: string): void; reject(error: Error): void }[] = []
-  private isMaking = false
+  private maker: ChildProcess | undefined
+  private isClosed = false
   private made = 0
 
   constructor(
@@ -79,9 +80,21 @@ export class FifoPool {
     })
   }
 
+  /** Makes no more. When it resolves nothing of ours appears in the folder any longer. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    const { maker } = this
+    if (!maker) return
+    maker.kill('SIGKILL')
+    await new Promise((resolve) => maker.once('close', resolve).once('error', resolve))
+  }
+
   private make(): void {
-    if (this.isMaking) return
-    this.isMaking = true
+    if (this.maker) return
+    if (this.isClosed) {
+      this.finish([], new Error('the server is closing'))
+      return
+    }
     const count = Math.min(MAX_BATCH, BATCH + 2 * this.waiting.length)
     const names = Array.from({ length: count }, () => `pipe-${this.made++}`)
     const maker = spawn('mkfifo', ['-m', '600', ...names], {
@@ -89,19 +102,21 @@ export class FifoPool {
       env: { PATH: `${process.env.PATH ?? ''}:/usr/bin:/bin` },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
+    this.maker = maker
     let said = ''
     maker.stderr.on('data', (bytes) => (said += String(bytes)))
-    maker.once('error', (error) => this.finish([], error))
+    const done = (made: string[], error?: Error) => {
+      if (this.maker !== maker) return
+      this.maker = undefined
+      this.finish(made, error)
+    }
+    maker.once('error', (error) => done([], error))
     maker.once('close', (code) =>
-      code === 0
-        ? this.finish(names, undefined)
-        : this.finish([], new Error(`mkfifo failed: ${said.trim() || `exit code ${code}`}`)),
+      code === 0 ? done(names) : done([], new Error(`mkfifo failed: ${said.trim() || `exit code ${code}`}`)),
     )
   }
 
   private finish(names: string[], error: Error | undefined): void {
-    if (!this.isMaking) return
-    this.isMaking = false
     for (const name of names) this.giveBack(join(this.folder, name))
     if (error) for (const { reject } of this.waiting.splice(0)) reject(error)
     else if (this.waiting.length > 0) this.make()
