@@ -49,7 +49,7 @@ describe('the journal', () => {
     await first.close(1000)
     const second = openAudit({ now: () => nov })
     second.record(durable('three'))
-    expect(await second.settle(1000)).toBe(true)
+    expect(await second.settle(20_000)).toBe(true)
     expect((await readFile(file(), 'utf8')).split('\n')).toEqual([
       '{"seq":1,"at":"2026-11-30T23:59:00.000Z","kind":"settings.changed","changed":{"text":"one"}}',
       '{"seq":2,"at":"2026-11-30T23:59:00.000Z","kind":"session.closed","sessionId":"s","reason":"two"}',
@@ -78,17 +78,17 @@ describe('the journal', () => {
     let now = nov
     const audit = openAudit({ now: () => now })
     audit.record(durable('november'))
-    await audit.settle(1000)
+    await audit.settle(20_000)
     now += 120_000
     audit.record(durable('december'))
-    await audit.settle(1000)
+    await audit.settle(20_000)
     now -= 3_600_000
     audit.record(durable('clock set back'))
-    await audit.settle(1000)
+    await audit.settle(20_000)
     await audit.close(1000)
     const again = openAudit({ now: () => now })
     again.record(durable('after restart'))
-    await again.settle(1000)
+    await again.settle(20_000)
     expect(await readdir(folder)).toEqual(['journal-2026-11.jsonl', 'journal-2026-12.jsonl'])
     expect(await texts(again)).toEqual(['november', 'december', 'clock set back', 'after restart'])
     expect((await records(again)).map((r) => r.seq)).toEqual([1, 2, 3, 4])
@@ -98,7 +98,7 @@ describe('the journal', () => {
     const audit = openAudit({ now: () => nov }, { fileBytes: 150 })
     for (const text of ['a', 'b', 'c', 'd', 'e']) {
       audit.record(durable(text))
-      await audit.settle(1000)
+      await audit.settle(20_000)
     }
     expect((await readdir(folder)).sort()).toEqual([
       'journal-2026-11.2.jsonl',
@@ -115,7 +115,7 @@ describe('the journal', () => {
     const repaired: string[] = []
     const audit = openAudit({ now: () => nov, onRepaired: (aside) => repaired.push(aside) })
     audit.record(durable('next'))
-    await audit.settle(1000)
+    await audit.settle(20_000)
     expect(repaired).toEqual([file('journal-2026-11.jsonl.torn-20261130T235900000Z')])
     expect(await readFile(repaired[0]!, 'utf8')).toBe('{"seq":8,"at":"2026-11-01T00:00:01.000Z","kind":"session.clo')
     expect((await readFile(file(), 'utf8')).startsWith(`${whole}{"seq":8,"at":"2026-11-30`)).toBe(true)
@@ -127,7 +127,7 @@ describe('the journal', () => {
     await writeFile(file(), '{"seq":7,"at":"2026-11-01T00:00:00.000Z","kind":"host.stopped"}')
     const audit = openAudit({ now: () => nov })
     audit.record(durable('next'))
-    await audit.settle(1000)
+    await audit.settle(20_000)
     expect((await records(audit)).map((r) => r.seq)).toEqual([7, 8])
     expect(await readdir(folder)).toEqual(['journal-2026-11.jsonl'])
   })
@@ -141,7 +141,7 @@ describe('the journal', () => {
     const audit = openAudit({ now: () => nov })
     expect(await texts(audit)).toEqual(['one', 'three'])
     audit.record(fact('four'))
-    await audit.settle(1000)
+    await audit.settle(20_000)
     expect((await records(audit)).map((r) => r.seq)).toEqual([1, 3, 4])
   })
 
@@ -158,7 +158,7 @@ describe('the journal', () => {
         const whole = bytes.subarray(0, cut).toString('utf8').split('\n').slice(0, -1).length
         const audit = openAudit({ now: () => nov })
         audit.record(durable('after'))
-        await audit.settle(1000)
+        await audit.settle(20_000)
         const all = await texts(audit)
         await audit.close(1000)
         expect(all.at(-1)).toBe('after')
@@ -205,9 +205,9 @@ describe('a disk that refuses', () => {
     expect(audit.canRecord()).toBe(false)
     await unlink(file())
     await until(() => audit.canRecord())
-    await audit.settle(1000)
+    await audit.settle(20_000)
     audit.record(fact('after'))
-    await audit.settle(1000)
+    await audit.settle(20_000)
     const all = await records(audit)
     expect(all.some((r) => r.kind === 'settings.changed' && r.changed.text === 'decision')).toBe(true)
     const gaps = all.filter((r) => r.kind === 'journal.gap')
@@ -224,7 +224,7 @@ describe('a disk that refuses', () => {
     await until(() => troubles.length > 0)
     expect(troubles[0]).toContain('is not a regular file; move it away')
     await rm(file(), { recursive: true })
-    expect(await audit.settle(2000)).toBe(true)
+    expect(await audit.settle(20_000)).toBe(true)
   })
 
   it('answers from memory while the folder cannot be made', async () => {
@@ -235,7 +235,7 @@ describe('a disk that refuses', () => {
     expect(await audit.settle(50)).toBe(false)
     expect(audit.record(durable('two'))).toBeUndefined()
     await rm(folder)
-    await audit.settle(2000)
+    await audit.settle(20_000)
     expect(await texts(audit)).toEqual(['one', 'two'])
   })
 })
@@ -246,7 +246,7 @@ describe('pages', () => {
     const audit = openAudit({ now: () => now }, { fileBytes: 3_000 })
     for (let i = 0; i < 200; i++) {
       audit.record(i % 3 === 0 ? durable(`€${'x'.repeat(i % 50)}`) : fact('y'))
-      if (i % 20 === 0) await audit.settle(1000)
+      if (i % 20 === 0) await audit.settle(20_000)
       if (i === 100) now = nov
     }
     const seen: number[] = []

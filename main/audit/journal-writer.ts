@@ -68,7 +68,7 @@ export class JournalWriter {
   private retryTimer: NodeJS.Timeout | undefined
   private syncTimer: NodeJS.Timeout | undefined
   private retryMs: number
-  private trouble: string | null = null
+  private troubleCause: string | null = null
   private closed = false
   private idleWaiters: (() => void)[] = []
 
@@ -162,7 +162,8 @@ export class JournalWriter {
     } catch (error) {
       const path = join(this.options.folder, fileName(this.file?.name ?? { month: monthOf(this.now()), part: 1 }))
       await this.letGo(false)
-      this.report(`The audit journal cannot be written to ${path}: ${await describeDiskTrouble(error, path)}.`)
+      const message = `The audit journal cannot be written to ${path}: ${await describeDiskTrouble(error, path)}.`
+      this.report(message, `${path} ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`)
       if (this.closed) return
       this.retryTimer = setTimeout(() => {
         this.retryTimer = undefined
@@ -262,9 +263,10 @@ export class JournalWriter {
     await file.handle.close().catch(() => {})
   }
 
-  private report(message: string | null): void {
-    if (message === this.trouble) return
-    this.trouble = message
+  /** Tells a trouble once: the same cause is not told again because the free space named in it has changed. */
+  private report(message: string | null, cause: string | null = message): void {
+    if (cause === this.troubleCause) return
+    this.troubleCause = cause
     this.options.onTrouble?.(message)
   }
 }
