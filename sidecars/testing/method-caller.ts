@@ -1,4 +1,5 @@
 import type { Carrier, CarrierHandlers } from '../exec-server/wire/carrier.ts'
+import type { MessagePiece } from '../exec-server/wire/message-writer.ts'
 import type { MethodTable } from '../exec-server/wire/method-table.ts'
 import { WireConnection } from '../exec-server/wire/wire-connection.ts'
 
@@ -34,10 +35,16 @@ class MemoryCarrier implements Carrier {
     fill(target, 0)
     this.onMessage(target.toString())
   }
-  async sendParts(parts: AsyncIterable<Buffer>): Promise<void> {
-    const all: Buffer[] = []
-    for await (const part of parts) all.push(Buffer.from(part))
-    this.onMessage(Buffer.concat(all).toString())
+  async sendParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void> {
+    const taken: Buffer[] = []
+    const take = ({ sizeBytes, fill }: MessagePiece) => {
+      const bytes = Buffer.alloc(sizeBytes)
+      fill(bytes, 0)
+      taken.push(bytes)
+    }
+    for await (const piece of pieces) take(piece)
+    take(last)
+    this.onMessage(Buffer.concat(taken).toString())
   }
   pause(): void {}
   resume(): void {}

@@ -55,9 +55,11 @@ async function readToEnd(file: FileHandle): Promise<Buffer> {
 
 /** The file as it is found while it is sent, up to the size it had; closes the file at the end. */
 async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGenerator<Buffer, void, void> {
+  // Each piece is sent before the next one is asked for.
+  const memory = Buffer.allocUnsafe(Math.min(PIECE_BYTES, sizeBytes))
   try {
     for (let offset = 0; offset < sizeBytes;) {
-      const piece = await readPiece(file, offset, Math.min(PIECE_BYTES, sizeBytes - offset))
+      const piece = await readPiece(file, offset, Math.min(PIECE_BYTES, sizeBytes - offset), memory)
       if (piece.length > 0) yield piece
       if (piece.length < Math.min(PIECE_BYTES, sizeBytes - offset)) return
       offset += piece.length
@@ -68,8 +70,12 @@ async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGenerator<Bu
 }
 
 /** Reads until `lengthBytes` are there or the file ends; one read(2) may bring less. */
-export async function readPiece(file: FileHandle, offset: number, lengthBytes: number): Promise<Buffer> {
-  const piece = Buffer.allocUnsafe(lengthBytes)
+export async function readPiece(
+  file: FileHandle,
+  offset: number,
+  lengthBytes: number,
+  piece = Buffer.allocUnsafe(lengthBytes),
+): Promise<Buffer> {
   let filled = 0
   while (filled < lengthBytes) {
     const { bytesRead } = await file.read(piece, filled, lengthBytes - filled, offset + filled)

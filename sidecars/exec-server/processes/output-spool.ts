@@ -1,5 +1,6 @@
 import { open, unlink, type FileHandle } from 'node:fs/promises'
 import type { OutputStream } from '../../protocol/host-channel.ts'
+import { dropped } from '../streams/large-garbage.ts'
 import type { OutputChunk } from './output-log.ts'
 
 const STREAMS: readonly OutputStream[] = ['stdout', 'stderr', 'pty']
@@ -97,6 +98,7 @@ export class OutputSpool {
     const { lives } = segment
     const record = Buffer.allocUnsafe(batch.sizeBytes)
     await this.withFile(segment, (file) => readAll(file, record, batch.offset))
+    dropped(record.length)
     if (segment.lives !== lives) return undefined
     return decodeChunks(record, batch).filter((chunk) => chunk.seq > afterSeq)
   }

@@ -5,7 +5,8 @@ import { base64Length } from './base64-text.ts'
  * `before + base64(content) + after` is the JSON text of the result.
  *
  * `content` is either all the bytes, or blocks that are made one after the other while the client
- * takes them. Every block but the last must have a length divisible by 3.
+ * takes them. Every block but the last must have a length divisible by 3. A block is written before the
+ * next one is asked for, so its memory may be used again for that.
  */
 export class BulkResult {
   constructor(

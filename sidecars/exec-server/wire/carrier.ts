@@ -1,3 +1,5 @@
+import type { MessagePiece } from './message-writer.ts'
+
 /** What carries whole messages of one connection: WebSocket frames or lines, as bytes. */
 
 export interface CarrierHandlers {
@@ -28,11 +30,11 @@ export interface Carrier {
   /** One message of exactly `sizeBytes`, written in place by `fill` before this returns. */
   sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void
   /**
-   * One long message in parts. Messages sent meanwhile wait behind it. Resolves when the last part is
-   * queued; a part is asked for only when the queue has room. A source that fails closes the carrier:
-   * half a message cannot be taken back.
+   * One long message in parts: `pieces`, then `last`. Messages sent meanwhile wait behind it. Resolves
+   * when the last part is queued; a piece is asked for only when the queue has room, and is written before
+   * the next one is asked for. A source that fails closes the carrier: half a message cannot be taken back.
    */
-  sendParts(parts: AsyncIterable<Buffer>): Promise<void>
+  sendParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void>
   /** Bytes queued here and not yet taken by the operating system. */
   readonly queuedBytes: number
   /** True from the high-water mark until the low-water mark is reached again. */

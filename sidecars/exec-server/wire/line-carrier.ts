@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Carrier, CarrierHandlers } from './carrier.ts'
-import { MessageWriter, type Framing } from './message-writer.ts'
+import { MessageWriter, type Framing, type MessagePiece } from './message-writer.ts'
 import { MAX_MESSAGE_BYTES } from './websocket-reader.ts'
 
 const LINE_FEED = 0x0a
@@ -10,7 +10,6 @@ const TAB = 0x09
 
 export const lineFraming: Framing = {
   tail: Buffer.from('\n'),
-  framesParts: false,
   headBytes: () => 0,
   writeHead() {},
 }
@@ -63,9 +62,9 @@ export class LineCarrier implements Carrier {
   sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
     this.writer.sendFilled(sizeBytes, fill)
   }
-  async sendParts(parts: AsyncIterable<Buffer>): Promise<void> {
+  async sendParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void> {
     try {
-      await this.writer.sendParts(parts)
+      await this.writer.sendParts(pieces, last)
     } catch (error) {
       this.close(`a message could not be completed: ${(error as Error).message}`)
     }

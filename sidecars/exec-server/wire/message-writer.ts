@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from './carrier.ts'
+import { giveSlab, SLAB_BYTES, takeSlab, type Slab } from './slab.ts'
 
 /** How messages are told apart in the byte stream. */
 export interface Framing {
@@ -7,33 +8,24 @@ export interface Framing {
   headBytes(messageBytes: number): number
   /** Writes them at `offset`. */
   writeHead(target: Buffer, offset: number, messageBytes: number, part: MessagePart): void
-  /** Bytes behind it, the same for every message. */
+  /** Bytes behind it, the same for every message; parts stand directly behind each other. */
   readonly tail: Buffer
-  /** False: parts are simply written one after the other and only the last has a tail. */
-  readonly framesParts: boolean
 }
 export type MessagePart = 'whole' | 'first' | 'middle' | 'last'
 
-/** Messages of one turn of the event loop share a slab and leave in one system call. */
-const SLAB_BYTES = 256 * 1024
-/** Slabs kept for the next burst; the rest is left to the garbage collector. */
-const SPARE_SLABS = 2
+/** A part of a long message. `fill` is called once, before the next part is asked for. */
+export interface MessagePiece {
+  sizeBytes: number
+  fill(target: Buffer, offset: number): void
+}
 
 const NOTHING = Buffer.alloc(0)
-
-/** A piece of memory that messages are written into; free again when nobody waits for its bytes. */
-interface Slab {
-  bytes: Buffer
-  /** Writes of it that the operating system has not taken yet. */
-  unsent: number
-}
 
 /**
  * Puts messages into a byte stream with as little copying as Node allows: a message is written once,
  * into memory that is used over and over, and handed to the stream at the end of the turn.
  */
 export class MessageWriter {
-  private readonly spare: Slab[] = []
   private slab: Slab | undefined
   /** Unflushed bytes of the current slab: [from, at). */
   private from = 0
@@ -69,7 +61,7 @@ export class MessageWriter {
     const encoding = sizeBytes === text.length ? 'latin1' : 'utf8'
     const offset = this.begin(sizeBytes, 'whole')
     this.bytes.write(text, offset, sizeBytes, encoding)
-    this.finish(offset + sizeBytes)
+    this.finish(offset + sizeBytes, 'whole')
   }
 
   sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
@@ -82,12 +74,15 @@ export class MessageWriter {
     } else this.write(sizeBytes, 'whole', fill)
   }
 
-  /** Rejects when `parts` does; the message is then incomplete and the stream of no more use. */
-  sendParts(parts: AsyncIterable<Buffer>): Promise<void> {
+  /**
+   * A long message: `pieces`, then `last`. A piece is asked for when there is room for it. Rejects when
+   * `pieces` does; the message is then incomplete and the stream of no more use.
+   */
+  sendParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void> {
     if (this.isEnded) return Promise.resolve()
     const { held } = this
-    if (!held) return this.writeParts(parts)
-    return new Promise((resolve) => held.push(() => resolve(this.writeParts(parts))))
+    if (!held) return this.writeParts(pieces, last)
+    return new Promise((resolve) => held.push(() => resolve(this.writeParts(pieces, last))))
   }
 
   /** Sends bytes that are no message, such as control frames, between two messages or parts. */
@@ -120,37 +115,24 @@ export class MessageWriter {
   /** Nothing more will be sent; whoever waits goes on. */
   end(): void {
     this.isEnded = true
+    this.leaveSlab()
     this.wakeRoom()
   }
 
   /** Everything else is held from the first line of this on, before anybody can be waited for. */
-  private async writeParts(parts: AsyncIterable<Buffer>): Promise<void> {
+  private async writeParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void> {
     this.held = []
     try {
-      let previous: Buffer | undefined
       let part: MessagePart = 'first'
-      for await (const next of parts) {
-        if (previous) {
-          this.writePart(previous, part)
-          part = 'middle'
-          await this.room()
-          if (this.isEnded) return
-        }
-        previous = next
+      for await (const { sizeBytes, fill } of pieces) {
+        if (this.isEnded) return
+        this.write(sizeBytes, part, fill)
+        part = 'middle'
+        await this.room()
       }
-      if (previous) this.writePart(previous, part === 'first' ? 'whole' : 'last')
+      if (!this.isEnded) this.write(last.sizeBytes, part === 'first' ? 'whole' : 'last', last.fill)
     } finally {
       this.releaseHeld()
-    }
-  }
-
-  private writePart(bytes: Buffer, part: MessagePart): void {
-    if (this.framing.framesParts || part === 'whole')
-      this.write(bytes.length, part, (target, offset) => void bytes.copy(target, offset))
-    else {
-      this.flush()
-      this.put(bytes, undefined)
-      if (part === 'last') this.put(this.framing.tail, undefined)
     }
   }
 
@@ -171,7 +153,7 @@ export class MessageWriter {
   private write(sizeBytes: number, part: MessagePart, fill: (target: Buffer, offset: number) => void): void {
     const offset = this.begin(sizeBytes, part)
     fill(this.bytes, offset)
-    this.finish(offset + sizeBytes)
+    this.finish(offset + sizeBytes, part)
   }
 
   /** Writes the head of a message; returns where in the slab its `sizeBytes` go. */
@@ -182,11 +164,11 @@ export class MessageWriter {
     return this.at + headBytes
   }
 
-  /** The message ends at `end`. */
-  private finish(end: number): void {
+  /** The message or part ends at `end`. */
+  private finish(end: number, part: MessagePart): void {
     const { tail } = this.framing
-    this.at = end + tail.length
-    if (tail.length > 0) tail.copy(this.bytes, end)
+    this.at = end
+    if (tail.length > 0 && (part === 'whole' || part === 'last')) this.at += tail.copy(this.bytes, end)
     if (this.at - this.from >= SLAB_BYTES / 2) this.flush()
     else if (!this.isFlushScheduled && !this.isBatching) {
       this.isFlushScheduled = true
@@ -208,24 +190,26 @@ export class MessageWriter {
   private reserve(sizeBytes: number): Buffer {
     if (this.slab && this.at + sizeBytes <= this.slab.bytes.length) return this.slab.bytes
     this.flush()
-    if (this.slab && this.at + sizeBytes > this.slab.bytes.length) this.slab = undefined
+    if (this.slab && this.at + sizeBytes > this.slab.bytes.length) this.leaveSlab()
     if (!this.slab) {
-      this.slab = sizeBytes <= SLAB_BYTES ? (this.spare.pop() ?? newSlab(SLAB_BYTES)) : newSlab(sizeBytes)
+      this.slab = takeSlab(sizeBytes)
       this.from = this.at = 0
     }
     return this.slab.bytes
   }
 
+  private leaveSlab(): void {
+    const { slab } = this
+    this.slab = undefined
+    if (slab?.unsent === 0) giveSlab(slab)
+  }
+
   private sent(slab: Slab | undefined): void {
-    if (slab && --slab.unsent === 0 && slab !== this.slab) this.spareSlab(slab)
+    if (slab && --slab.unsent === 0 && slab !== this.slab) giveSlab(slab)
     if (!this.isCongestedNow || this.queuedBytes > LOW_WATER_BYTES) return
     this.isCongestedNow = false
     this.wakeRoom()
     this.onDrained()
-  }
-
-  private spareSlab(slab: Slab): void {
-    if (slab.bytes.length === SLAB_BYTES && this.spare.length < SPARE_SLABS) this.spare.push(slab)
   }
 
   private room(): Promise<void> {
@@ -245,8 +229,4 @@ export class MessageWriter {
     while (waiting.length > 0 && !this.held) waiting.shift()?.()
     if (this.held) (this.held as (() => void)[]).push(...waiting)
   }
-}
-
-function newSlab(sizeBytes: number): Slab {
-  return { bytes: Buffer.allocUnsafeSlow(sizeBytes), unsent: 0 }
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { takeOver } from '../streams/read-into.ts'
 import { KEPT_MESSAGE_BYTES, type Carrier, type CarrierHandlers } from './carrier.ts'
-import { MessageWriter } from './message-writer.ts'
+import { MessageWriter, type MessagePiece } from './message-writer.ts'
 import { WebSocketReader } from './websocket-reader.ts'
 import { controlFrame, FrameError, OPCODE, websocketFraming } from './websocket-frames.ts'
 
@@ -67,9 +67,9 @@ export class WebSocketCarrier implements Carrier {
   sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
     this.writer.sendFilled(sizeBytes, fill)
   }
-  async sendParts(parts: AsyncIterable<Buffer>): Promise<void> {
+  async sendParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void> {
     try {
-      await this.writer.sendParts(parts)
+      await this.writer.sendParts(pieces, last)
     } catch (error) {
       this.close(`a message could not be completed: ${(error as Error).message}`)
     }

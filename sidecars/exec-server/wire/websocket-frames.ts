@@ -14,7 +14,6 @@ const HEAD_OF_PART: Record<MessagePart, number> = {
 
 export const websocketFraming: Framing = {
   tail: Buffer.alloc(0),
-  framesParts: true,
   headBytes: (size) => (size < 126 ? 2 : size < 65_536 ? 4 : 10),
   writeHead(target, offset, size, part) {
     target[offset] = HEAD_OF_PART[part]

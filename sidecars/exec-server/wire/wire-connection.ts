@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { DecodeError } from '../../protocol/decode.ts'
 import { MalformedMessage } from '../../rpc/json-rpc.ts'
+import { dropped } from '../streams/large-garbage.ts'
 import { base64Length, Base64Text } from './base64-text.ts'
 import { BulkResult, writeBase64 } from './bulk-result.ts'
 import type { Carrier } from './carrier.ts'
 import { formatError, formatResult, parseWireMessage, type BulkMember, type IncomingMessage } from './envelope.ts'
 import type { Method, MethodTable } from './method-table.ts'
+import type { MessagePiece } from './message-writer.ts'
 import { RequestsToClient } from './requests-to-client.ts'
 import { WireError } from './wire-error.ts'
 import { WrittenResult } from './written-result.ts'
@@ -38,9 +40,14 @@ export interface HandshakeState {
 const PAUSE_READING_BYTES = 8 * 1024 * 1024
 /** A longer answer leaves in parts: a client takes no frame above 16 MiB. */
 const WHOLE_MESSAGE_BYTES = 8 * 1024 * 1024
-/** Content bytes per part; divisible by 3, so that parts of base64 can be joined. */
-const PART_BYTES = 768 * 1024
+/**
+ * Content bytes per part: as base64 it fills one slab of a writer. Divisible by 3, so that parts of base64
+ * can be joined.
+ */
+const PART_BYTES = 180 * 1024
 const CLOSING_BRACE = 0x7d
+/** A message of this size has memory that is worth getting back. */
+const LARGE_BYTES = 1024 * 1024
 
 /**
  * One client. Reads requests off a carrier, runs them, and sends answers and notifications. Things that
@@ -134,24 +141,33 @@ export class WireConnection {
       this.answerMalformed(error.message)
       return
     }
-    if (message.kind === 'request') this.receiveRequest(message.idText, message.method, message.params, message.bulk)
-    else if (message.kind === 'notification') this.receiveNotification(message.method)
+    if (message.kind === 'request') {
+      const answered = this.receiveRequest(message.idText, message.method, message.params, message.bulk)
+      if (bytes.length >= LARGE_BYTES) void Promise.resolve(answered).then(() => dropped(bytes.length))
+    } else if (message.kind === 'notification') this.receiveNotification(message.method)
     else if (!this.requests.settle(message.idText, message.outcome))
       this.close(`the client answered a request that was not made (id ${message.idText.slice(0, 60)})`)
   }
 
-  private receiveRequest(idText: string, name: string, params: unknown, bulk: BulkMember | undefined): void {
+  /** A promise while the answer takes time. */
+  private receiveRequest(
+    idText: string,
+    name: string,
+    params: unknown,
+    bulk: BulkMember | undefined,
+  ): Promise<void> | undefined {
     try {
       const outcome = this.call(name, params, bulk)
       if (outcome instanceof Promise)
-        outcome.then(
+        return outcome.then(
           (result) => this.answer(idText, result),
           (error: unknown) => this.answerError(idText, name, error),
         )
-      else this.answer(idText, outcome)
+      this.answer(idText, outcome)
     } catch (error) {
       this.answerError(idText, name, error)
     }
+    return undefined
   }
 
   private call(name: string, params: unknown, bulk: BulkMember | undefined): unknown {
@@ -185,7 +201,8 @@ export class WireConnection {
         const body = offset + head.copy(target, offset)
         tail.copy(target, writeBase64(target, body, content))
       })
-    } else void this.carrier.sendParts(encodeParts(head, content, tail))
+      dropped(content.length)
+    } else void this.carrier.sendParts(encodedPieces(head, content), pieceOf(tail))
   }
 
   private answerWritten(idText: string, { sizeBytes, write }: WrittenResult): void {
@@ -201,7 +218,7 @@ export class WireConnection {
     if (totalBytes <= WHOLE_MESSAGE_BYTES) return this.carrier.sendFilled(totalBytes, fill)
     const whole = Buffer.allocUnsafeSlow(totalBytes)
     fill(whole, 0)
-    void this.carrier.sendParts(slices(whole, PART_BYTES))
+    void this.carrier.sendParts(plainPieces(whole), pieceOf(NO_BYTES))
   }
 
   private answerError(idText: string, name: string, error: unknown): void {
@@ -255,18 +272,21 @@ function bulkOf(method: Method, params: unknown, bulk: BulkMember | undefined): 
 }
 const NO_BULK = new Base64Text('')
 
-async function* encodeParts(head: Buffer, content: Buffer | AsyncIterable<Buffer>, tail: Buffer) {
-  yield head
-  for await (const block of Buffer.isBuffer(content) ? slices(content, PART_BYTES) : content) yield encode(block)
-  yield tail
+/** `head`, then the content as base64. */
+async function* encodedPieces(head: Buffer, content: Buffer | AsyncIterable<Buffer>): AsyncGenerator<MessagePiece> {
+  yield pieceOf(head)
+  for await (const block of Buffer.isBuffer(content) ? [content] : content)
+    for (let from = 0; from < block.length; from += PART_BYTES) {
+      const slice = block.subarray(from, from + PART_BYTES)
+      yield { sizeBytes: base64Length(slice.length), fill: (target, offset) => void writeBase64(target, offset, slice) }
+    }
 }
 
-async function* slices(bytes: Buffer, sizeBytes: number) {
-  for (let from = 0; from < bytes.length; from += sizeBytes) yield bytes.subarray(from, from + sizeBytes)
+async function* plainPieces(bytes: Buffer): AsyncGenerator<MessagePiece> {
+  for (let from = 0; from < bytes.length; from += PART_BYTES) yield pieceOf(bytes.subarray(from, from + PART_BYTES))
 }
 
-function encode(block: Buffer): Buffer {
-  const text = Buffer.allocUnsafe(base64Length(block.length))
-  writeBase64(text, 0, block)
-  return text
+function pieceOf(bytes: Buffer): MessagePiece {
+  return { sizeBytes: bytes.length, fill: (target, offset) => void bytes.copy(target, offset) }
 }
+const NO_BYTES = Buffer.alloc(0)
