@@ -94,6 +94,23 @@ describe('a rollout file', () => {
     expect((await lines()).flatMap((l) => parseLine(l.text!).records.map((r) => r.ordinal))).toEqual([0, 1, 2, 3])
   })
 
+  it('keeps what is appended while a flush is writing, in the file and in the index', async () => {
+    const written: WrittenRecord[] = []
+    const w = writer(written)
+    let next = 0
+    for (const turnsLater of [0, 1, 2, 3, 4, 5]) {
+      w.append([record(next++), record(next++)])
+      const flushing = w.flush()
+      for (let turn = 0; turn < turnsLater; turn++) await Promise.resolve()
+      w.append([record(next++)])
+      await flushing
+    }
+    await w.close()
+    const ordinals = Array.from({ length: next }, (_, i) => i)
+    expect(written.map((one) => one.record.ordinal)).toEqual(ordinals)
+    expect((await lines()).flatMap((l) => parseLine(l.text!).records.map((r) => r.ordinal))).toEqual(ordinals)
+  })
+
   it('E105 reports a huge line without reading it', async () => {
     const w0 = writer()
     w0.append([record(0)])
