@@ -82,5 +82,5 @@ function hostFlag(rule: HostRule, { heldBack, notApplied }: RuleViewContext): st
   if (notApplied !== null && rule.effect !== 'ask') return `not applied: ${notApplied}`
   const cause = heldBack.get(rule)
   if (cause) return `asked first for some of its hosts: ${placeName(cause)}`
-  return rule.host.kind === 'any' ? 'allows every public host' : null
+  return rule.host.kind === 'any' && rule.effect === 'allow' ? 'allows every public host' : null
 }

@@ -1,4 +1,4 @@
-import { formatHostPattern, hostMatches, patternsOverlap } from '../protocol/host-pattern.ts'
+import { formatHostPattern, patternNames, patternsOverlap } from '../protocol/host-pattern.ts'
 import type { NetworkRule } from '../protocol/host-channel.ts'
 import type { SessionId } from '../protocol/ids.ts'
 import type { ConnectionSubject } from '../protocol/subject.ts'
@@ -27,7 +27,7 @@ export function judgeConnection(to: Destination, sessionId: SessionId, rules: re
 /** Whether a rule speaks of this connection. */
 export function matchesConnection(rule: HostRule, to: Destination, sessionId: SessionId): boolean {
   return (
-    hostMatches(rule.host, to.host) &&
+    patternNames(rule.host, to.host, rule.effect) &&
     (rule.port === undefined || rule.port === to.port) &&
     (rule.protocol === undefined || rule.protocol === to.protocol) &&
     (rule.sessionId === undefined || rule.sessionId === sessionId)
@@ -35,7 +35,7 @@ export function matchesConnection(rule: HostRule, to: Destination, sessionId: Se
 }
 
 function nearly(to: Destination, sessionId: SessionId, rules: readonly HostRule[]): { nearly?: string } {
-  const rule = rules.find((candidate) => candidate.effect === 'allow' && hostMatches(candidate.host, to.host))
+  const rule = rules.find((candidate) => candidate.effect === 'allow' && patternNames(candidate.host, to.host, 'allow'))
   if (!rule) return {}
   const missing =
     rule.sessionId !== undefined && rule.sessionId !== sessionId

@@ -84,10 +84,13 @@ network_rule(host="example.test", protocol="https_connect", decision="prompt")
     ['prefix_rule(pattern=["a"], not_match=[["a", "b"]])', '1: not_match: the example "a b" matches the pattern'],
     ['prefix_rule(pattern=["a"], match=["a \'"])', '1: match: an example has a quote that is not closed'],
     ['network_rule(host="a.test")', '1: network_rule needs the argument decision'],
-    ['network_rule(host="http://a.test", decision="allow")', '1: host: "http://a.test" is a URL; write the host alone'],
     [
-      'network_rule(host="a.test:80", decision="allow")',
-      '1: host: "a.test:80" holds a port; write the host alone and the port as port=',
+      'network_rule(host="http://a.test", decision="allow")',
+      '1: host: "http://a.test": a pattern is a host, not a URL; write the host without the scheme',
+    ],
+    [
+      'network_rule(host="a.test:80", port=81, decision="allow")',
+      '1: host: "a.test:80": the pattern names port 80 and the rule port 81; keep one of them',
     ],
     ['network_rule(host="a.test", port="80", decision="allow")', '1: port: expected a number from 1 to 65535'],
     [
@@ -104,7 +107,19 @@ network_rule(host="example.test", protocol="https_connect", decision="prompt")
 
   it('P10 refuses a rule that denies every host and explains what happens without it', () => {
     expect(problems('network_rule(host="x.test", decision="allow")\nnetwork_rule(host="*", decision="deny")')).toEqual([
-      '2: host: a rule that denies "*" would block everything, because deny wins over every allow; leave it out: a host that no rule names is already asked about or blocked (setting unknownHost)',
+      '2: host: "*": unsupported global wildcard in a deny rule. A deny beats every allow, so it would block everything, and hosts that no rule allows are refused without it. Remove the rule',
+    ])
+  })
+
+  it('reads hosts as the proxy does: a port behind the host, globs, one port of every host', () => {
+    const file = parse(`network_rule("a.test:80", decision="allow")
+network_rule("api?.*.test", decision="deny")
+network_rule("*", port=22, decision="deny")`)
+    expect(file.problems).toEqual([])
+    expect(file.rules.map((rule) => ruleWords(rule))).toEqual([
+      'Allow a.test on port 80',
+      'Deny every host named like api?.*.test on every port',
+      'Deny every host on port 22',
     ])
   })
 

@@ -1,5 +1,5 @@
 /** The content of one rules file: rules that were read and checked, and what is wrong with the rest. */
-import { InvalidHost, parseHostPattern } from '../protocol/host-pattern.ts'
+import { InvalidPattern, parseRulePattern, type RulePattern } from '../protocol/host-pattern.ts'
 import { exampleWords } from './example-words.ts'
 import { PROTOCOL_NAMES } from './rule-text.ts'
 import { ruleIdOf, type CommandRule, type Effect, type HostExecutable, type HostRule, type Rule } from './rule.ts'
@@ -86,11 +86,10 @@ const BUILDERS: Record<string, (args: Arguments, target: Target) => void> = {
   network_rule(args, { file, call, salt }) {
     args.allow('host', 'protocol', 'decision', 'justification', 'port')
     const effect = args.choice('decision', NETWORK_EFFECTS)
-    const host = readHost(args, effect)
+    const { port, ...host } = readHost(args, effect)
     const protocol = args.optionalText('protocol')
     if (protocol !== undefined && !Object.hasOwn(PROTOCOL_NAMES, protocol.value))
       throw new Fault(protocol.line, `protocol: expected one of ${Object.keys(PROTOCOL_NAMES).join(', ')}`)
-    const port = args.port()
     const rule: HostRule = {
       kind: 'network',
       id: ruleIdOf(call.text, salt),
@@ -135,20 +134,13 @@ function readPattern(args: Arguments): string[][] {
   })
 }
 
-function readHost(args: Arguments, effect: Effect): HostRule['host'] {
+function readHost(args: Arguments, effect: Effect): RulePattern {
   const { value, line } = args.text('host')
+  const port = args.port()
   try {
-    const host = parseHostPattern(value)
-    if (host.kind === 'any' && effect === 'deny')
-      throw new Fault(
-        line,
-        'host: a rule that denies "*" would block everything, because deny wins over every allow; leave it out: a host that no rule names is already asked about or blocked (setting unknownHost)',
-      )
-    if (host.kind === 'any' && effect === 'ask')
-      throw new Fault(line, 'host: asking about "*" is what happens without a rule; set unknownHost to "ask" instead')
-    return host
+    return parseRulePattern(value, effect, port)
   } catch (error) {
-    if (error instanceof InvalidHost) throw new Fault(line, `host: ${error.message}`)
+    if (error instanceof InvalidPattern) throw new Fault(line, `host: ${error.message}`)
     throw error
   }
 }

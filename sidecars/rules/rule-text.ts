@@ -47,7 +47,7 @@ export function commandRuleText(pattern: string[][], effect: Effect, justificati
 
 export interface HostRuleParts {
   host: HostPattern
-  port?: number
+  port?: number | undefined
   protocol?: NetworkProtocol
   effect: Effect
 }
@@ -74,13 +74,14 @@ export function patternWords(pattern: string[][]): string {
 const commandWords = (rule: CommandRule): string =>
   `commands that start with ${patternWords(rule.pattern)}, with anything after it`
 
-function hostWords({ host, port, protocol, sessionId }: HostRule): string {
+function hostWords({ host, port, protocol, sessionId, effect }: HostRule): string {
   const where = {
-    any: () => 'every public host',
+    any: () => (effect === 'allow' ? 'every public host' : 'every host'),
     exact: (name: string) => name,
     below: (name: string) => `every host below ${name}`,
     within: (name: string) => `${name} and every host below it`,
-  }[host.kind](host.kind === 'any' ? '' : host.host)
+    glob: (name: string) => `every host named like ${name}`,
+  }[host.kind](host.kind === 'any' ? '' : host.kind === 'glob' ? host.glob : host.host)
   const ports = port === undefined ? 'on every port' : `on port ${port}`
   const how = protocol === undefined ? '' : ` over ${protocol}`
   return `${where} ${ports}${how}${sessionId === undefined ? '' : ' for this session'}`

@@ -2,7 +2,7 @@ import { whyNotOffered } from '../../../sidecars/rules/banned-prefix.ts'
 import { parseSingleRule } from '../../../sidecars/rules/rule-file.ts'
 import { commandRuleText, hostRuleText, ruleWords } from '../../../sidecars/rules/rule-text.ts'
 import type { Effect } from '../../../sidecars/rules/rule.ts'
-import { InvalidHost, parseHostPattern } from '../../../sidecars/protocol/host-pattern.ts'
+import { InvalidPattern, parseRulePattern } from '../../../sidecars/protocol/host-pattern.ts'
 
 /** One entry of another program's settings that becomes a rule. */
 export interface ImportedRule {
@@ -46,9 +46,10 @@ export class ImportDraft {
 
   addHost(from: string, pattern: string, effect: Effect): void {
     try {
-      this.addText(from, hostRuleText({ host: parseHostPattern(pattern), effect }), null)
+      const { port, ...host } = parseRulePattern(pattern, effect)
+      this.addText(from, hostRuleText({ host, port, effect }), null)
     } catch (error) {
-      if (!(error instanceof InvalidHost)) throw error
+      if (!(error instanceof InvalidPattern)) throw error
       this.leave(from, error.message)
     }
   }

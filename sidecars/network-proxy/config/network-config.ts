@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path'
 import type { NetworkRule } from '../../protocol/host-channel.ts'
 import type { RuleId } from '../../protocol/ids.ts'
 import type { ListenAt } from '../listener.ts'
-import { formatRulePattern, InvalidPattern, parseRulePattern } from '../policy/rule-pattern.ts'
+import { formatRulePattern, InvalidPattern, parseRulePattern } from '../../protocol/host-pattern.ts'
 import { ConfigError } from './config-error.ts'
 import { parseListenAddress } from './listen-address.ts'
 

@@ -1,9 +1,14 @@
 /** The `mitm` and `mitm_ca` tables of a configuration. Unknown keys are errors, as everywhere in it. */
-import { canonicalHost, InvalidHost } from '../../protocol/host-pattern.ts'
+import {
+  canonicalHost,
+  InvalidHost,
+  InvalidPattern,
+  parseRulePattern,
+  type RulePattern,
+} from '../../protocol/host-pattern.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { OwnAuthorityFiles } from '../certificates/own-authority.ts'
 import { isToken } from '../http/fields.ts'
-import { InvalidPattern, parseRulePattern, type RulePattern } from '../policy/rule-pattern.ts'
 import { readAction } from './action-config.ts'
 import { ConfigTable } from './config-table.ts'
 import { HookTable, type Hook, type HookAction } from './hook-table.ts'

@@ -1,6 +1,6 @@
 /** Which HTTPS is inspected, and how. */
 import type { OwnAuthorityFiles } from '../certificates/own-authority.ts'
-import { patternNames, type RulePattern } from '../policy/rule-pattern.ts'
+import { patternNames, type RulePattern } from '../../protocol/host-pattern.ts'
 import { HookTable } from './hook-table.ts'
 
 export interface InspectionSettings {

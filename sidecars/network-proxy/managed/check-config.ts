@@ -1,7 +1,7 @@
 /** Whether a configuration file stays within what the administrator demands. */
 import { ConfigError } from '../config/config-error.ts'
 import type { NetworkConfig } from '../config/network-config.ts'
-import { formatRulePattern, parseRulePattern, type RulePattern } from '../policy/rule-pattern.ts'
+import { formatRulePattern, parseRulePattern, type RulePattern } from '../../protocol/host-pattern.ts'
 import { covers } from './pattern-cover.ts'
 import type { Requirements } from './requirements.ts'
 

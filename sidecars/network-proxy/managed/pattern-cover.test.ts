@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseRulePattern } from '../policy/rule-pattern.ts'
+import { parseRulePattern } from '../../protocol/host-pattern.ts'
 import { covers } from './pattern-cover.ts'
 
 it.each([

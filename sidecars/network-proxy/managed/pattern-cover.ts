@@ -1,6 +1,5 @@
 /** Whether one host pattern means everything that another one means. */
-import { hostMatches } from '../../protocol/host-pattern.ts'
-import { formatRulePattern, patternNames, type RulePattern } from '../policy/rule-pattern.ts'
+import { formatRulePattern, patternNames, type RulePattern } from '../../protocol/host-pattern.ts'
 
 /** True when each host and port that `candidate` allows is allowed by `managed` too. */
 export function covers(managed: RulePattern, candidate: RulePattern): boolean {
@@ -12,7 +11,7 @@ export function covers(managed: RulePattern, candidate: RulePattern): boolean {
   // A subtree lies inside another when its top does; with its top itself only if that is inside as well.
   return managed.host === candidate.host
     ? managed.kind === 'within' || candidate.kind === 'below'
-    : hostMatches(managed, candidate.host)
+    : patternNames(managed, candidate.host, 'allow')
 }
 
 function sameHosts(a: RulePattern, b: RulePattern): boolean {

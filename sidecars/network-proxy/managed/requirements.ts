@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { ConfigError } from '../config/config-error.ts'
 import { parseDocument } from '../config/config-file.ts'
-import { InvalidPattern, parseRulePattern, type RulePattern } from '../policy/rule-pattern.ts'
+import { InvalidPattern, parseRulePattern, type RulePattern } from '../../protocol/host-pattern.ts'
 
 export interface Requirements {
   /** False: no proxy may run. */

@@ -1,7 +1,7 @@
 /** What a running proxy really does under the administrator's demands, whatever it was told. */
 import type { NetworkRule } from '../../protocol/host-channel.ts'
 import type { RuleId } from '../../protocol/ids.ts'
-import { formatRulePattern, InvalidPattern, parseRulePattern, type RulePattern } from '../policy/rule-pattern.ts'
+import { formatRulePattern, InvalidPattern, parseRulePattern, type RulePattern } from '../../protocol/host-pattern.ts'
 import { InvalidRule } from '../policy/rule-table.ts'
 import type { ProxySettings } from '../settings.ts'
 import { covers } from './pattern-cover.ts'
@@ -13,7 +13,7 @@ export function restrictSettings(
   required: Requirements | undefined,
 ): { settings: ProxySettings; warnings: string[] } {
   if (!required) return { settings, warnings: [] }
-  const next: ProxySettings = { ...settings, review: required.review }
+  const next: ProxySettings = { ...settings, review: [...(settings.review ?? []), ...required.review] }
   const warnings: string[] = []
   const giveWay = (key: string) =>
     warnings.push(`network.${key}: the administrator of this machine does not allow it; it is off`)

@@ -4,11 +4,10 @@
  * local guard > allow rule > approval > ask or refuse.
  */
 import type { NetworkRule } from '../../protocol/host-channel.ts'
-import { isIpLiteral } from '../../protocol/host-pattern.ts'
+import { isIpLiteral, patternNames, type RulePattern } from '../../protocol/host-pattern.ts'
 import type { RuleId, SessionId } from '../../protocol/ids.ts'
 import { classifyAddress, isLocalhostName, type AddressClass, type OwnAddresses } from './address-guard.ts'
 import type { Refusal, RefusalReason, RefusalSource } from './refusal.ts'
-import { patternNames, type RulePattern } from './rule-pattern.ts'
 import { RuleTable, type Destination } from './rule-table.ts'
 import { judgeUnixSocket, UNIX_SOCKET_HOST, type UnixSocketSettings } from './unix-socket.ts'
 
@@ -98,6 +97,7 @@ export class Policy {
     const kind = this.literalClass(destination.host)
     if (kind !== 'public' && this.guards(kind)) {
       if (!match.allowsExactly) return deny('not_allowed_local', 'baseline_policy', { detail: kind })
+      if (!approved && this.needsReview(destination)) return { verdict: 'ask' }
       return { verdict: 'allow', ruleId: match.allow?.id, exempt: true }
     }
     if (match.allow && !approved && this.needsReview(destination)) return { verdict: 'ask' }

@@ -2,7 +2,7 @@
 import type { NetworkRule } from '../../protocol/host-channel.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import type { NetworkProtocol } from '../../protocol/subject.ts'
-import { InvalidPattern, parseRulePattern, patternNames, type RulePattern } from './rule-pattern.ts'
+import { InvalidPattern, parseRulePattern, patternNames, type RulePattern } from '../../protocol/host-pattern.ts'
 
 /** What a rule is compared with. `host` is canonical. */
 export interface Destination {
