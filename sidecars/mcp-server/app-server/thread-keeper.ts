@@ -119,6 +119,8 @@ export class ThreadKeeper {
 
   private store(thread: LoadedThread): void {
     thread.session.recordEvent(extrasRecord(thread.extras))
-    if (thread.session.log?.materialized) void thread.session.persist()
+    if (!thread.session.log?.materialized) return
+    thread.session.store()
+    void thread.session.persist()
   }
 }

@@ -120,14 +120,14 @@ export class ResponseReader {
   }
 
   private finish(item: ResponseItem): void {
-    const view = viewOf(item)
-    if (view) {
-      if (!this.open.has(view.id)) this.begin(item)
-      const { startedAtMs } = this.open.get(view.id)!
-      this.open.delete(view.id)
-      this.events.onItem(view, startedAtMs)
-    }
+    // History first: an item that people are told of is in the model's account, too.
     this.events.onItemDone(withoutStatus(item))
+    const view = viewOf(item)
+    if (!view) return
+    if (!this.open.has(view.id)) this.begin(item)
+    const { startedAtMs } = this.open.get(view.id)!
+    this.open.delete(view.id)
+    this.events.onItem(view, startedAtMs)
   }
 
   private complete(response: { usage?: Record<string, unknown>; end_turn?: unknown } | undefined): void {

@@ -10,6 +10,8 @@ import type { CommandStarter } from './services.ts'
 const MAX_TERMINALS = 64
 /** The newest ones are never given up to make room. */
 const PROTECTED_NEWEST = 8
+/** How long ended commands may take to be told of when a thread closes. */
+const END_GRACE_MS = 1000
 /** Output that follows the exit closely still belongs to the answer. */
 const TRAILING_OUTPUT_MS = 100
 
@@ -177,6 +179,14 @@ export class Terminals {
 
   async killAll(): Promise<void> {
     await Promise.allSettled(this.running().map((terminal) => terminal.kill()))
+  }
+
+  /** Kills all and waits for their ends to be told, for a moment: the thread is about to close. */
+  async endAll(): Promise<void> {
+    const running = this.running()
+    await this.killAll()
+    const ends = running.map((terminal) => terminal.settle(END_GRACE_MS, new AbortController().signal))
+    await Promise.allSettled(ends)
   }
 
   /** Gives up the ended ones first, then the one unused for longest. */

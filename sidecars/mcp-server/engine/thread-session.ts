@@ -20,6 +20,7 @@ import { ModelHistory, textMessage } from './model-history.ts'
 import { environmentContext, INTERRUPTION_MARKER, openingMessages } from './prompt.ts'
 import { reviewTurn, type ReviewTarget } from './review.ts'
 import type { EngineServices, ModelInfo } from './services.ts'
+import { StoreTrouble } from './store-trouble.ts'
 import { Submissions, type TraceContext, type TraceSubmission } from './submissions.ts'
 import { Terminals } from './terminals.ts'
 import {
@@ -100,6 +101,7 @@ export class ThreadSession implements ThreadRuntime {
   private readonly submissions: Submissions
   private lastTotalTokens = 0
   private closing = false
+  private readonly storing: StoreTrouble
 
   constructor(private readonly options: ThreadSessionOptions) {
     this.id = options.id
@@ -109,6 +111,11 @@ export class ThreadSession implements ThreadRuntime {
     this.terminals = new Terminals(options.services.exec)
     this.dynamicTools = options.dynamicTools
     this.submissions = new Submissions(options.trace)
+    this.storing = new StoreTrouble({
+      path: options.log?.thread.path ?? '',
+      tell: (message) => this.warn(message),
+      retry: () => void this.persist(),
+    })
   }
 
   get log(): ThreadLog | null {
@@ -263,9 +270,10 @@ export class ThreadSession implements ThreadRuntime {
     const turn = this.active
     turn?.abort('shutdown')
     await turn?.done
-    await this.terminals.killAll()
+    await this.terminals.endAll()
     await this.services.mcp.release(this.id)
     await this.submissions.close()
+    this.storing.close()
     await this.log?.close()
   }
 
@@ -288,7 +296,11 @@ export class ThreadSession implements ThreadRuntime {
       started_at_ms: startedAtMs,
       completed_at_ms: completedAtMs,
     })
+    // Whoever is told of it finds it again, also when this process is killed now.
+    this.store()
     this.emit('item/completed', { item, threadId: this.id, turnId, completedAtMs })
+    // A background terminal that ended between turns: no end of a turn is going to index it.
+    if (!this.active) void this.persist()
   }
 
   record(...items: ResponseItem[]): void {
@@ -331,20 +343,24 @@ export class ThreadSession implements ThreadRuntime {
     this.emit('warning', { threadId: this.id, message })
   }
 
-  /** Writes and syncs; a full disk keeps the records in memory and is told once. */
+  /** Puts all records into the file; they are not lost to a killed process after this. */
+  store(): void {
+    try {
+      this.log?.write()
+    } catch (error) {
+      this.storing.failed(error)
+    }
+  }
+
+  /** Writes and syncs; a full disk keeps the records in memory, is told once and tried again. */
   async persist(): Promise<void> {
     try {
       await this.log?.flush(true)
-      this.persistWarned = false
+      this.storing.succeeded()
     } catch (error) {
-      if (!this.persistWarned)
-        this.warn(
-          `the session cannot be stored: ${(error as Error).message}; it stays in memory and is tried again after the next turn`,
-        )
-      this.persistWarned = true
+      this.storing.failed(error)
     }
   }
-  private persistWarned = false
 
   // ------------------------------------------------------------------ turns
 
@@ -384,6 +400,7 @@ export class ThreadSession implements ThreadRuntime {
   }
 
   private async run(turn: ActiveTurn, work: (turn: ActiveTurn) => Promise<void>): Promise<void> {
+    await this.log?.acquire().catch((error: unknown) => this.storing.failed(error))
     this.recordEvent({
       type: 'task_started',
       turn_id: turn.id,
@@ -473,11 +490,12 @@ export class ThreadSession implements ThreadRuntime {
 
   private async takeInput(turn: ActiveTurn): Promise<void> {
     for (const pending of turn.pending.splice(0)) {
-      if (pending.input.length > 0) this.showInput(turn, pending.input, pending.clientId)
+      // The model's account first: what people are shown is in the file together with it.
       this.record(...(await inputMessages(pending)))
+      if (pending.input.length > 0) this.showInput(turn, pending.input, pending.clientId)
     }
-    // The first words of a person are worth keeping before the model is even asked.
-    if (this.log && !this.log.materialized) await this.materialize()
+    // A new thread can be listed before the model is even asked.
+    if (this.log && !this.log.listed) await this.materialize()
   }
 
   private showInput(turn: ActiveTurn, content: UserInput[], clientId: string | null): void {
@@ -486,9 +504,7 @@ export class ThreadSession implements ThreadRuntime {
   }
 
   private async materialize(): Promise<void> {
-    await this.log
-      ?.flush()
-      .catch((error: unknown) => this.warn(`the session cannot be stored yet: ${(error as Error).message}`))
+    await this.log?.flush().catch((error: unknown) => this.storing.failed(error))
   }
 
   private async opening(settings: Settings): Promise<ResponseItem[]> {

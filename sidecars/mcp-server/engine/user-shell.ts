@@ -81,15 +81,15 @@ export async function runUserShell(
   output.finish()
   const aggregatedOutput = output.text + note
   const durationMs = services.nowMs() - startedAtMs
-  thread.finishItem(
-    turn.id,
-    { ...item, status: exitCode === 0 ? 'completed' : 'failed', aggregatedOutput, exitCode, durationMs },
-    startedAtMs,
-  )
   thread.record(
     textMessage(
       'user',
       `<user_shell_command>\n<command>\n${command}\n</command>\n<result>\nExit code: ${exitCode}\nDuration: ${(durationMs / 1000).toFixed(4)} seconds\nOutput:\n${truncateMiddle(aggregatedOutput, DEFAULT_OUTPUT_TOKENS)}\n</result>\n</user_shell_command>`,
     ),
+  )
+  thread.finishItem(
+    turn.id,
+    { ...item, status: exitCode === 0 ? 'completed' : 'failed', aggregatedOutput, exitCode, durationMs },
+    startedAtMs,
   )
 }

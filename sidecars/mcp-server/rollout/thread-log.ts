@@ -22,11 +22,13 @@ export class ThreadLog {
   private readonly indexer: () => RolloutIndexer
   private nextOrdinal: number
   private lock: Promise<WriterLock> | null
+  private held: WriterLock | null
   private closed = false
 
   constructor(private readonly options: ThreadLogOptions) {
     const { row } = options
     this.nextOrdinal = row.nextOrdinal
+    this.held = options.lock
     this.lock = options.lock && Promise.resolve(options.lock)
     let indexer: RolloutIndexer | undefined
     this.indexer = () => (indexer ??= new RolloutIndexer(options.index(), row, options.nowMs))
@@ -45,7 +47,22 @@ export class ThreadLog {
 
   /** Something stands on disk. */
   get materialized(): boolean {
+    return this.listed || this.writer.unseen > 0
+  }
+
+  /** Lists know the thread. */
+  get listed(): boolean {
     return this.options.row.indexedBytes > 0
+  }
+
+  /** Pages know all that is in the file. */
+  get indexed(): boolean {
+    return this.listed && this.writer.unseen === 0
+  }
+
+  /** Records that are only in memory. */
+  get pending(): number {
+    return this.writer.pending
   }
 
   /** Queues one record, in order, without waiting. It is on disk after the next flush. */
@@ -54,16 +71,32 @@ export class ThreadLog {
     this.writer.append([{ timestamp, ordinal: this.nextOrdinal++, type, payload }])
   }
 
+  /** Takes the thread for this process, so that `write` can. Rejects with ThreadInUse or the file system's error. */
+  async acquire(): Promise<void> {
+    if (this.held) return
+    this.lock ??= acquireWriterLock(this.options.lockFolder, this.thread.id).catch((error: unknown) => {
+      this.lock = null
+      throw error
+    })
+    this.held = await this.lock
+  }
+
+  /**
+   * Puts what is queued into the file before it returns, so that a killed process cannot lose it; lists
+   * and pages learn of it with the next flush. Throws the file system's error, nothing queued is lost
+   * then. Without the thread's lock everything stays queued.
+   */
+  write(): void {
+    if (this.held && !this.closed) this.writer.write()
+  }
+
   /**
    * Writes what is queued; with `sync` it survives a power cut once this resolves. Rejects with the
    * file system's error or ThreadInUse; nothing queued is lost then, the next flush tries again.
    */
   async flush(sync = false): Promise<void> {
-    this.lock ??= acquireWriterLock(this.options.lockFolder, this.thread.id).catch((error: unknown) => {
-      this.lock = null
-      throw error
-    })
-    await this.lock
+    if (this.closed) return
+    await this.acquire()
     await this.writer.flush(sync)
   }
 
@@ -74,7 +107,7 @@ export class ThreadLog {
     try {
       if (this.materialized) await this.writer.close()
     } finally {
-      if (this.lock) (await this.lock).release()
+      this.held?.release()
       this.options.onClosed()
     }
   }

@@ -187,7 +187,8 @@ export class ThreadLifecycle {
     const loaded = this.context.threads.get(threadId)
     if (loaded?.ephemeral) throw invalidRequest(`ephemeral threads do not support ${name}`)
     // What a running turn has finished is part of every page.
-    if (loaded?.session.activeTurn) await loaded.session.persist()
+    const log = loaded?.session.log
+    if (loaded?.session.activeTurn || (log?.materialized && !log.indexed)) await loaded!.session.persist()
     if (loaded && !loaded.session.log?.materialized)
       throw invalidRequest(
         `thread ${threadId} is not materialized yet; ${name} is unavailable before first user message`,
