@@ -82,7 +82,14 @@ const settingsChange: Decoder<Partial<SettingsView>> = (value, path) => {
 export const intentArguments: { [C in HostChannel]: Decoder<Invokes[C]['args']> } = {
   'feed.snapshot': tuple(),
   'approvals.decide': tuple(
-    object({ requestId: name, subjectHash: name, verdict, scope, reason: optional(boundedString(16 * 1024)) }),
+    object({
+      requestId: name,
+      subjectHash: name,
+      verdict,
+      scope,
+      reason: optional(boundedString(16 * 1024)),
+      content: optional(record(unknown)),
+    }),
   ),
   'approvals.preview': tuple(name, scope),
   'processes.read': tuple(name, integer(0), integer(1, 16 * 1024 * 1024)),

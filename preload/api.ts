@@ -51,6 +51,10 @@ export interface ApprovalView {
   subjectHash: string
   scopes: Scope[]
   why: WhyView
+  /** Why the asker wants it, in its own words; null when it gave none. */
+  reason: string | null
+  /** Last words of this very command when its sandbox refused it before; null when that did not happen. */
+  refused: string | null
   state: 'pending' | 'decided' | 'withdrawn' | 'expired'
   decision: Decision | null
   /** Why it ended without a decision. */
@@ -181,6 +185,8 @@ export interface DecideIntent {
   scope: Scope
   /** Words for the agent, on deny. */
   reason?: string
+  /** What was filled in, on allow, where the subject has a form. */
+  content?: Record<string, unknown>
 }
 /** `already` tells who was first. */
 export type DecideResult = { ok: true } | { ok: false; message: string; already?: Decision }

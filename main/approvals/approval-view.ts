@@ -27,6 +27,8 @@ export function approvalView(
     subjectHash,
     scopes: [...scopes],
     why,
+    reason: request.reason ?? null,
+    refused: request.refused ?? null,
     state: ending?.state ?? 'pending',
     decision: ending && ending.state !== 'withdrawn' ? ending.decision : null,
     endedBecause: ending === undefined || ending.state === 'decided' ? null : endedBecause(ending),

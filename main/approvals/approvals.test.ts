@@ -143,6 +143,8 @@ describe('a question nobody has a rule for', () => {
         subjectHash: hashSubject(command('make', 'x')),
         scopes: ['once', 'session', 'always'],
         why: { summary: 'no rule matches', nearly: null },
+        reason: null,
+        refused: null,
         state: 'pending',
         decision: null,
         endedBecause: null,
@@ -264,6 +266,41 @@ describe('a question nobody has a rule for', () => {
     }
     await settled()
     expect(rows.size).toBe(200)
+  })
+})
+
+describe('a question that wants words', () => {
+  const form: Subject = {
+    kind: 'elicitation',
+    serverName: 's',
+    message: 'm',
+    schema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+  }
+
+  it('is answered by nobody but the owner, in the shape it asked for, and allows nothing else', async () => {
+    const asked = ['observe', 'ask', 'enforce'].map((gate) => ask(form, { gate: gate as ApprovalsRequest['gate'] }))
+    const cards = pending()
+    expect(cards.map((card) => card.scopes)).toEqual([['once'], ['once'], ['once']])
+    expect(approvals.decide(intent(cards[0]!), window)).toEqual({
+      ok: false,
+      message: 'It is not answered yet: name needs an answer.',
+    })
+    expect(approvals.decide(intent(cards[0]!, { content: { name: 'Ada', sudo: true } }), window)).toEqual({ ok: true })
+    const { content, decision } = await asked[0]!.answer
+    expect([content, decision.verdict, decision.actor]).toEqual([{ name: 'Ada' }, 'allow', window])
+    // What was filled in is passed on and kept nowhere.
+    expect(JSON.stringify([journal, [...rows.values()]])).not.toContain('Ada')
+    expect([rules.sessionGrants(), ask(form).outcome]).toEqual([[], undefined])
+  })
+
+  it('can be declined with words; words for anything else are refused', async () => {
+    const asked = ask(form)
+    const make = ask(command('make'))
+    const [card, other] = pending()
+    expect(approvals.decide(intent(other!, { content: { a: 1 } }), window)).toMatchObject({ ok: false })
+    approvals.decide(intent(card!, { verdict: 'deny', reason: 'no' }), window)
+    expect((await asked.answer).decision).toMatchObject({ verdict: 'deny', reason: 'no' })
+    expect(make.outcome).toBeUndefined()
   })
 })
 

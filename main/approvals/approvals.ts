@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ApprovalView, DecideIntent, DecideResult, RulePreview } from '../../preload/api.ts'
+import { answerFields, type Answers } from '../../sidecars/protocol/answer-form.ts'
 import type { Actor, Decision, Scope } from '../../sidecars/protocol/decision.ts'
 import type { ApprovalsRequest, GateMode, SidecarName } from '../../sidecars/protocol/host-channel.ts'
 import type { ProcessId, RequestId, SessionId } from '../../sidecars/protocol/ids.ts'
@@ -18,6 +19,7 @@ import {
   type PendingEntry,
   type Waiter,
 } from './request-book.ts'
+import { readAnswers } from './read-answers.ts'
 import { RequestHistory } from './request-history.ts'
 import { hashSubject } from './subject-hash.ts'
 
@@ -62,6 +64,8 @@ export interface AskOptions {
 export interface Answer {
   requestId: RequestId
   decision: Decision
+  /** What the owner filled in, for a subject with a form that was allowed. */
+  content?: Answers
 }
 
 /**
@@ -110,6 +114,8 @@ export class Approvals {
     const { request } = entry
     const refusal = this.refuseIntent(request, intent)
     if (refusal !== undefined) return { ok: false, message: refusal }
+    const filledIn = readAnswers(request.subject, intent)
+    if ('problem' in filledIn) return { ok: false, message: filledIn.problem }
     const ruleIds = this.makeRules(request, intent, actor)
     if (!ruleIds)
       return { ok: false, message: `No rule can say "${intent.verdict} ${intent.scope}" for this; answer once.` }
@@ -122,7 +128,7 @@ export class Approvals {
       ...(ruleIds[0] && { ruleId: ruleIds[0] }),
       ...(intent.reason !== undefined && intent.reason !== '' && { reason: intent.reason }),
     }
-    this.settle(entry, { state: 'decided', decision })
+    this.settle(entry, { state: 'decided', decision }, undefined, filledIn.content)
     this.options.onDecided?.(decision)
     return { ok: true }
   }
@@ -179,7 +185,8 @@ export class Approvals {
     this.withdraw(() => true, because)
   }
 
-  private newRequest({ subject, origin, gate, scopes }: ApprovalsRequest, asker: Asker): ApprovalRequest {
+  private newRequest(params: ApprovalsRequest, asker: Asker): ApprovalRequest {
+    const { subject, origin, gate, scopes, reason, refused } = params
     return {
       id: `req_${randomBytes(8).toString('hex')}` as RequestId,
       asker,
@@ -189,6 +196,8 @@ export class Approvals {
       subjectHash: hashSubject(subject),
       scopes,
       why: { summary: '', nearly: null },
+      reason,
+      refused,
       askedAtMs: this.now(),
     }
   }
@@ -207,7 +216,12 @@ export class Approvals {
     }
   }
 
-  private decideAtOnce({ gate, subjectHash, origin }: ApprovalRequest, judgement: Judgement): Decision | undefined {
+  private decideAtOnce(
+    { gate, subject, subjectHash, origin }: ApprovalRequest,
+    judgement: Judgement,
+  ): Decision | undefined {
+    // Nobody but the owner has the words that a form wants.
+    if (answerFields(subject) !== null) return undefined
     return decideByGate(judgement, {
       gate,
       subjectHash,
@@ -227,11 +241,11 @@ export class Approvals {
       const waiter: Waiter = {
         subjectHash: request.subjectHash,
         expiresAtMs: expiresInMs > 0 ? this.now() + expiresInMs : null,
-        settle(ending) {
+        settle(ending, content) {
           ask.signal.removeEventListener('abort', onAbort)
           clearTimeout(timer)
           if (ending.state === 'withdrawn') reject(new RpcError('cancelled', `Withdrawn: ${ending.because}`))
-          else resolve({ requestId: id, decision: ending.decision })
+          else resolve({ requestId: id, decision: ending.decision, ...(content && { content }) })
         },
       }
       ask.signal.addEventListener('abort', onAbort, { once: true })
@@ -270,8 +284,8 @@ export class Approvals {
       if (isMeant(entry.request)) this.settle(entry, { state: 'withdrawn', because })
   }
 
-  private settle({ request }: PendingEntry, ending: Ending, judgement?: Judgement): void {
-    if (this.book.end(request.id, ending)) this.afterEnd(request, ending, judgement)
+  private settle({ request }: PendingEntry, ending: Ending, judgement?: Judgement, content?: Answers): void {
+    if (this.book.end(request.id, ending, content)) this.afterEnd(request, ending, judgement)
   }
 
   private afterEnd(request: ApprovalRequest, ending: Ending, judgement?: Judgement): void {

@@ -1,5 +1,6 @@
 /** Answers that hold for longer than one question: which are offered, what they write, how that reads. */
 import type { RulePreview } from '../../preload/api.ts'
+import { answerFields } from '../../sidecars/protocol/answer-form.ts'
 import type { Scope, Verdict } from '../../sidecars/protocol/decision.ts'
 import { UNKNOWN_SESSION, type RuleId } from '../../sidecars/protocol/ids.ts'
 import { subjectLine } from '../audit/subject-line.ts'
@@ -23,7 +24,7 @@ export const judgedOf = ({ subject, subjectHash, origin }: ApprovalRequest) => (
 /** Once, and of the wider scopes an asker can honour those that a rule could express. */
 export function offeredScopes(rules: Rules, request: ApprovalRequest): Scope[] {
   const wider = request.scopes.filter((scope) => {
-    if (scope === 'once' || request.subject.kind === 'elicitation') return false
+    if (scope === 'once' || answerFields(request.subject) !== null) return false
     if (scope === 'session') return request.origin.sessionId !== UNKNOWN_SESSION
     return rules.propose(judgedOf(request), 'allow') !== undefined
   })

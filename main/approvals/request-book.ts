@@ -4,6 +4,7 @@
  * Equal questions may wait on one request; each of them is a waiter and is settled exactly once, by the
  * end of the request or by leaving it.
  */
+import type { Answers } from '../../sidecars/protocol/answer-form.ts'
 import type { Decision, Scope } from '../../sidecars/protocol/decision.ts'
 import type { GateMode, Origin, SidecarName } from '../../sidecars/protocol/host-channel.ts'
 import type { RequestId } from '../../sidecars/protocol/ids.ts'
@@ -26,6 +27,10 @@ export interface ApprovalRequest {
   /** What the asker can honour and a rule could express. */
   readonly scopes: readonly Scope[]
   readonly why: WhyView
+  /** The asker's own words, if it gave any. */
+  readonly reason: string | undefined
+  /** Last words of the same command when its sandbox refused it. */
+  readonly refused: string | undefined
   readonly askedAtMs: number
 }
 
@@ -39,8 +44,8 @@ export interface Waiter {
   /** Of its own subject, which may differ from the shown one in what does not matter (a resolved address). */
   readonly subjectHash: string
   readonly expiresAtMs: number | null
-  /** Told once how it ended. */
-  settle(ending: Ending): void
+  /** Told once how it ended. `content` is what the owner filled in; it is passed on and kept nowhere. */
+  settle(ending: Ending, content?: Answers): void
 }
 
 export interface PendingEntry {
@@ -92,11 +97,11 @@ export class RequestBook {
   }
 
   /** Ends a request for all its waiters. False when it is not pending any more. */
-  end(id: RequestId, ending: Ending): boolean {
+  end(id: RequestId, ending: Ending, content?: Answers): boolean {
     const entry = this.pending.get(id)
     if (!entry) return false
     this.close(entry, ending)
-    for (const waiter of entry.waiters) waiter.settle(boundTo(waiter, ending))
+    for (const waiter of entry.waiters) waiter.settle(boundTo(waiter, ending), content)
     return true
   }
 

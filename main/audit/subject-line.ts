@@ -16,6 +16,8 @@ export function subjectLine(subject: Subject): string {
       return shorten(`${subject.toolName} ${JSON.stringify(subject.input)}`)
     case 'elicitation':
       return shorten(`${subject.serverName}: ${subject.message}`)
+    case 'question':
+      return shorten(subject.questions.map(({ question }) => question).join(' '))
   }
 }
 

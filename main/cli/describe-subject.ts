@@ -16,6 +16,8 @@ export function subjectLine(subject: Subject): string {
       return visible(`${subject.toolName} ${JSON.stringify(subject.input)}`)
     case 'elicitation':
       return visible(`${subject.serverName}: ${subject.message}`)
+    case 'question':
+      return visible(subject.questions.map(({ question }) => question).join(' '))
   }
 }
 

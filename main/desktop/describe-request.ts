@@ -23,6 +23,8 @@ function describeWish(subject: Subject): string {
       return `wants to use ${subject.toolName}`
     case 'elicitation':
       return `passes on a question from ${subject.serverName}`
+    case 'question':
+      return `asks: ${subject.questions[0]?.question}`
   }
 }
 

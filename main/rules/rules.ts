@@ -318,6 +318,8 @@ export class Rules {
         return asked('file changes', 'no rule covers file changes')
       case 'elicitation':
         return asked(subject.serverName, 'only you can fill in a form')
+      case 'question':
+        return asked('a question', 'only you can answer it')
     }
   }
 

@@ -4,15 +4,17 @@ import type { ApprovalView } from '../../preload/api.ts'
 import { matchesChord } from '../components/key-chords.ts'
 import { Elapsed } from '../components/time-text.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
+import { AnswerFields } from './answer-form.tsx'
 import { CommandBlock } from './command-block.tsx'
 import { CommandFacts } from './command-facts.tsx'
 import { ConnectionBlock } from './connection-block.tsx'
 import { DecisionBar } from './decision-bar.tsx'
 import { FileChangeBlock } from './file-change-block.tsx'
-import { ElicitationBlock, ToolUseBlock } from './foreign-block.tsx'
+import { ElicitationBlock, QuestionBlock, ToolUseBlock } from './foreign-block.tsx'
 import { OutcomeLine } from './outcome-line.tsx'
 import { askingWords, requestSentence } from './subject-words.ts'
 import { useAnswer } from './use-answer.ts'
+import { useAnswerForm, type AnswerForm } from './use-answer-form.ts'
 import { useInert } from './use-inert.ts'
 import './approval-card.css'
 
@@ -33,11 +35,12 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
   const element = useRef<HTMLElement>(null)
   const subjectId = useId()
   const inert = useInert()
-  const answer = useAnswer(request, () =>
+  const form = useAnswerForm(request.subject)
+  const answer = useAnswer(request, form, () =>
     onAnswered(request.id, element.current?.contains(document.activeElement) ?? false),
   )
   const pending = request.state === 'pending'
-  const busy = pending && (answer.scope !== 'once' || answer.denying || answer.sending !== null)
+  const busy = pending && (answer.scope !== 'once' || answer.denying || form.isTouched || answer.sending !== null)
 
   useEffect(() => {
     onBusy(request.id, busy)
@@ -46,7 +49,7 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>): void => {
     const chord = (text: string): boolean => matchesChord(event.nativeEvent, text)
-    const typing = event.target instanceof HTMLTextAreaElement
+    const typing = isTextField(event.target)
     if (event.key === 'Escape' && answer.denying) {
       event.stopPropagation()
       answer.closeReason()
@@ -92,12 +95,18 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
         </span>
       </header>
       <div id={subjectId} className="approval-subject">
-        <SubjectBlock request={request} />
+        <SubjectBlock request={request} form={form} />
       </div>
       {pending ? (
         <>
-          <Why request={request} />
-          <DecisionBar request={request} answer={answer} inert={inert} subjectId={subjectId} />
+          {form.fields === null && <Why request={request} />}
+          <DecisionBar
+            request={request}
+            asksForWords={form.fields !== null}
+            answer={answer}
+            inert={inert}
+            subjectId={subjectId}
+          />
         </>
       ) : (
         <div className="decision">
@@ -108,8 +117,13 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
   )
 }
 
-function SubjectBlock({ request }: { request: ApprovalView }): ReactNode {
+const isTextField = (target: EventTarget): boolean =>
+  target instanceof HTMLTextAreaElement ||
+  (target instanceof HTMLInputElement && target.type !== 'radio' && target.type !== 'checkbox')
+
+function SubjectBlock({ request, form }: { request: ApprovalView; form: AnswerForm }): ReactNode {
   const { subject } = request
+  const fields = <AnswerFields form={form} isOver={request.state !== 'pending'} />
   switch (subject.kind) {
     case 'command':
       return (
@@ -125,7 +139,9 @@ function SubjectBlock({ request }: { request: ApprovalView }): ReactNode {
     case 'toolUse':
       return <ToolUseBlock subject={subject} />
     case 'elicitation':
-      return <ElicitationBlock subject={subject} />
+      return <ElicitationBlock subject={subject}>{fields}</ElicitationBlock>
+    case 'question':
+      return <QuestionBlock>{fields}</QuestionBlock>
   }
 }
 
@@ -133,15 +149,30 @@ function SubjectBlock({ request }: { request: ApprovalView }): ReactNode {
 function Why({ request }: { request: ApprovalView }): ReactNode {
   const { summary, nearly } = request.why
   return (
-    <p className="approval-why">
-      <span className="dim">asks because</span> <VisibleText text={summary} />
-      {nearly && (
-        <>
-          {' '}
-          <span className="dim">· nearly matched</span> <VisibleText text={nearly} />
-        </>
+    <>
+      {request.refused !== null && (
+        <div className="approval-refused">
+          <p>Its sandbox refused it. It would run again, as shown above:</p>
+          <pre>
+            <VisibleText text={request.refused} />
+          </pre>
+        </div>
       )}
-    </p>
+      {request.reason !== null && (
+        <p className="approval-why">
+          <span className="dim">it says</span> <VisibleText text={request.reason} />
+        </p>
+      )}
+      <p className="approval-why">
+        <span className="dim">asks because</span> <VisibleText text={summary} />
+        {nearly && (
+          <>
+            {' '}
+            <span className="dim">· nearly matched</span> <VisibleText text={nearly} />
+          </>
+        )}
+      </p>
+    </>
   )
 }
 

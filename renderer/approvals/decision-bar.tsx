@@ -16,8 +16,36 @@ const ALLOW_WORDS: Record<Scope, string> = {
 }
 const DENY_WORDS: Record<Scope, string> = { once: 'Deny', session: 'Deny for session', always: 'Save rule and deny' }
 
+interface AnswerWords {
+  allow: string
+  allowing: string
+  deny: string
+  denying: string
+  denyWithWords: string
+}
+
+function answerWords(scope: Scope, asksForWords: boolean): AnswerWords {
+  if (asksForWords)
+    return {
+      allow: 'Send answer',
+      allowing: 'Sending',
+      deny: 'Decline',
+      denying: 'Declining',
+      denyWithWords: 'Decline and say why',
+    }
+  return {
+    allow: ALLOW_WORDS[scope],
+    allowing: 'Allowing',
+    deny: DENY_WORDS[scope],
+    denying: 'Denying',
+    denyWithWords: 'Deny and say why',
+  }
+}
+
 export interface DecisionBarProps {
   request: ApprovalView
+  /** It is a question: the answer is words, not a permission. */
+  asksForWords: boolean
   answer: Answer
   /** Too early to be meant; see `use-inert.ts`. */
   inert: boolean
@@ -25,7 +53,8 @@ export interface DecisionBarProps {
   subjectId: string
 }
 
-export function DecisionBar({ request, answer, inert, subjectId }: DecisionBarProps): ReactNode {
+export function DecisionBar({ request, asksForWords, answer, inert, subjectId }: DecisionBarProps): ReactNode {
+  const words = answerWords(answer.scope, asksForWords)
   const held = inert || !answer.ready
   return (
     <div className="decision">
@@ -39,7 +68,7 @@ export function DecisionBar({ request, answer, inert, subjectId }: DecisionBarPr
           title={writeChord('Mod+Backspace')}
           onClick={() => answer.decide('deny')}
         >
-          {answer.sending === 'deny' ? 'Denying' : DENY_WORDS[answer.scope]}
+          {answer.sending === 'deny' ? words.denying : words.deny}
         </Button>
         <Button
           tone="quiet"
@@ -49,7 +78,7 @@ export function DecisionBar({ request, answer, inert, subjectId }: DecisionBarPr
           title={writeChord('Mod+Shift+Backspace')}
           onClick={answer.denying ? answer.closeReason : answer.openReason}
         >
-          Deny and say why
+          {words.denyWithWords}
         </Button>
         <span className="spacer" />
         {request.scopes.length > 1 && (
@@ -67,7 +96,7 @@ export function DecisionBar({ request, answer, inert, subjectId }: DecisionBarPr
           title={writeChord('Mod+Enter')}
           onClick={() => answer.decide('allow')}
         >
-          {answer.sending === 'allow' ? 'Allowing' : ALLOW_WORDS[answer.scope]}
+          {answer.sending === 'allow' ? words.allowing : words.allow}
         </Button>
       </div>
     </div>

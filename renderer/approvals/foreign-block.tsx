@@ -1,9 +1,12 @@
 /** What comes from elsewhere: a foreign agent's own tool, and the form of an MCP server. */
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import type { Subject } from '../../preload/api.ts'
+import { Button } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
+import { ErrorNote } from '../components/states.tsx'
 import { findHiddenCharacters } from '../components/hidden-characters.ts'
 import { drawSlice, VisibleText } from '../components/visible-text.tsx'
+import { useInvoke } from '../feed/feed-context.tsx'
 
 type ToolUse = Extract<Subject, { kind: 'toolUse' }>
 type Elicitation = Extract<Subject, { kind: 'elicitation' }>
@@ -22,7 +25,7 @@ export function ToolUseBlock({ subject }: { subject: ToolUse }): ReactNode {
 }
 
 /** Drawn as a quotation with its sender, so that it cannot pass for a question of ours. */
-export function ElicitationBlock({ subject }: { subject: Elicitation }): ReactNode {
+export function ElicitationBlock({ subject, children }: { subject: Elicitation; children: ReactNode }): ReactNode {
   return (
     <figure className="foreign-block quotation">
       <figcaption className="meta">
@@ -31,8 +34,31 @@ export function ElicitationBlock({ subject }: { subject: Elicitation }): ReactNo
       <blockquote>
         <VisibleText text={subject.message} />
       </blockquote>
-      <JsonBlock value={subject.schema} label="What it asks for" />
+      {subject.url !== undefined && <Visit url={subject.url} />}
+      {children}
     </figure>
+  )
+}
+
+/** The session's own questions; `children` are their fields. */
+export function QuestionBlock({ children }: { children: ReactNode }): ReactNode {
+  return <div className="foreign-block">{children}</div>
+}
+
+/** Main shows the address once more before it opens anything, and opens https only. */
+function Visit({ url }: { url: string }): ReactNode {
+  const invoke = useInvoke()
+  const [failure, setFailure] = useState<string | null>(null)
+  const open = (): void =>
+    void invoke('shell.openExternal', url).then((outcome) => setFailure(outcome.ok ? null : outcome.message))
+  return (
+    <>
+      <p className="visit">
+        <VisibleText code text={url} />
+        <Button onClick={open}>Open in the browser</Button>
+      </p>
+      {failure && <ErrorNote message={`It was not opened: ${failure}.`} />}
+    </>
   )
 }
 

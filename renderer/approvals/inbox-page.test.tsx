@@ -54,6 +54,15 @@ const press = (element: Element, key: string, modifiers: KeyboardEventInit = {})
   fireEvent.keyDown(element, { key, bubbles: true, ...modifiers })
 }
 
+test('a card says what the sandbox refused before, and why the agent wants it', async () => {
+  await openInbox([approval({ refused: 'touch: cannot touch \u202ex: Read-only file system', reason: 'I need it' })])
+  expect(screen.getByText(/Its sandbox refused it/)).toBeDefined()
+  const { textContent } = screen.getByRole('article')
+  expect(textContent).toContain('Read-only file system')
+  expect(textContent).toContain('it says I need it')
+  expect(textContent).not.toContain('\u202e')
+})
+
 test('a card is an article named after what it asks', async () => {
   await openInbox()
   expect(card('claude-code wants to run git push')).toBeDefined()
@@ -68,6 +77,54 @@ test('the chord allows the focused card, with the hash of what was shown', async
   await settle()
   expect(host.callsOf('approvals.decide')).toEqual([
     [{ requestId: 'req_2', subjectHash: 'hash-of-req_2', verdict: 'allow', scope: 'once' }],
+  ])
+})
+
+test('a question is filled in and sent as words; what is missing is named, and Enter in a field sends nothing', async () => {
+  const question = approval({
+    scopes: ['once'],
+    subject: {
+      kind: 'question',
+      questions: [
+        {
+          id: 'db',
+          header: 'Store',
+          question: 'Which database?',
+          isOther: true,
+          isSecret: false,
+          options: [{ label: 'SQLite', description: 'one file' }],
+        },
+        { id: 'pin', header: '', question: 'The pin?', isOther: true, isSecret: true, options: null },
+      ],
+    },
+  })
+  const { host } = await openInbox([question])
+  await pastInertMoment()
+  const asked = card('claude-code asks you Which database? The pin?')
+  const inCard = within(asked)
+  fireEvent.click(inCard.getByRole('button', { name: 'Send answer' }))
+  expect(inCard.getAllByRole('alert').map((one) => one.textContent)).toEqual([
+    'Which database? needs an answer.',
+    'The pin? needs an answer.',
+  ])
+  fireEvent.click(inCard.getByRole('radio', { name: /SQLite/ }))
+  const pin = inCard.getByLabelText('The pin?')
+  expect(pin.getAttribute('type')).toBe('password')
+  fireEvent.change(pin, { target: { value: '1234' } })
+  press(pin, 'Enter')
+  expect(host.callsOf('approvals.decide')).toEqual([])
+  fireEvent.click(inCard.getByRole('button', { name: 'Send answer' }))
+  await settle()
+  expect(host.callsOf('approvals.decide')).toEqual([
+    [
+      {
+        requestId: 'req_1',
+        subjectHash: 'hash-of-req_1',
+        verdict: 'allow',
+        scope: 'once',
+        content: { db: 'SQLite', pin: '1234' },
+      },
+    ],
   ])
 })
 

@@ -1,6 +1,7 @@
 /** How a request ended, and by whom: a word, a shape, a time. */
 import type { ReactNode } from 'react'
 import type { Actor, ApprovalView } from '../../preload/api.ts'
+import { answerFields } from '../../sidecars/protocol/answer-form.ts'
 import { useFeed } from '../feed/feed-context.tsx'
 import type { FeedState } from '../feed/feed-state.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
@@ -25,6 +26,13 @@ export function outcomeWords(request: ApprovalView, ruleName: string | null): Ou
   if (decision) {
     const allowed = decision.verdict === 'allow'
     const isOwn = decision.actor.kind === 'person'
+    if (isOwn && answerFields(request.subject) !== null)
+      return {
+        tone: allowed ? 'allow' : 'deny',
+        icon: allowed ? 'check' : 'blocked',
+        words: `${allowed ? 'Answered' : 'Declined'} by ${actorWords(decision.actor, ruleName)}`,
+        because: decision.reason ?? null,
+      }
     const scope = isOwn && (allowed || decision.scope !== 'once') ? ` ${SCOPE_WORDS[decision.scope]}` : ''
     return {
       tone: allowed ? 'allow' : 'deny',

@@ -28,7 +28,9 @@ export function askingWords(subject: Subject): string {
     case 'toolUse':
       return 'wants to use its tool'
     case 'elicitation':
-      return 'asks you something'
+      return 'passes on a question'
+    case 'question':
+      return 'asks you'
   }
 }
 
@@ -56,6 +58,8 @@ export function subjectLine(subject: Subject): string {
       return subject.toolName
     case 'elicitation':
       return subject.message
+    case 'question':
+      return subject.questions.map(({ question }) => question).join(' ')
   }
 }
 

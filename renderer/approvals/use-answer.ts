@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react'
 import type { ApprovalView, RulePreview, Scope, Verdict } from '../../preload/api.ts'
 import { useInvoke } from '../feed/feed-context.tsx'
+import type { AnswerForm } from './use-answer-form.ts'
 
 export interface Answer {
   scope: Scope
@@ -22,7 +23,7 @@ export interface Answer {
   decide(verdict: Verdict): void
 }
 
-export function useAnswer(request: ApprovalView, onAnswered: () => void): Answer {
+export function useAnswer(request: ApprovalView, form: AnswerForm, onAnswered: () => void): Answer {
   const invoke = useInvoke()
   const [scope, setScope] = useState<Scope>('once')
   const [denying, setDenying] = useState(false)
@@ -49,6 +50,8 @@ export function useAnswer(request: ApprovalView, onAnswered: () => void): Answer
 
   const decide = (verdict: Verdict): void => {
     if (!ready) return
+    const content = verdict === 'allow' && form.fields !== null ? form.read() : undefined
+    if (content === null) return
     setSending(verdict)
     setFailure(null)
     const words = reason.trim()
@@ -57,6 +60,7 @@ export function useAnswer(request: ApprovalView, onAnswered: () => void): Answer
       subjectHash: request.subjectHash,
       verdict,
       scope,
+      ...(content && { content }),
       ...(verdict === 'deny' && denying && words !== '' ? { reason: words } : {}),
     }).then((outcome) => {
       setSending(null)

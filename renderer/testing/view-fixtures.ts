@@ -63,6 +63,8 @@ export function approval(over: Partial<ApprovalView> = {}): ApprovalView {
     subjectHash: 'hash-of-req_1',
     scopes: ['once', 'session', 'always'],
     why: { summary: 'no rule matches', nearly: null },
+    reason: null,
+    refused: null,
     state: 'pending',
     decision: null,
     endedBecause: null,

@@ -181,12 +181,18 @@ export const approvalsRequest = object({
   scopes: withDefault(array(scope), ['once', 'session', 'always'] as ('once' | 'session' | 'always')[]),
   /** Refused when this passes; 0 = no limit but the asker's own. */
   expiresInMs: withDefault(integer(0), 0),
+  /** Why the asker wants it, in its own words; shown as such, and no part of what is decided. */
+  reason: optional(string),
+  /** Last words of this very command when its sandbox refused it before: it is to run again with other walls. */
+  refused: optional(string),
 })
 export type ApprovalsRequest = Infer<typeof approvalsRequest>
 export const approvalsAnswer = object({
   requestId,
   decision,
   environment: withDefault(record(string), {}),
+  /** What the owner filled in, where the subject has a form (`answer-form.ts`) and was allowed. */
+  content: optional(record(unknown)),
 })
 export type ApprovalsAnswer = Infer<typeof approvalsAnswer>
 /** Notification host -> sidecar right after an `approvals/request` became a card: lets the asker report progress. */

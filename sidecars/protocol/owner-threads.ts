@@ -2,7 +2,17 @@
  * What the owner's window asks of Gatehouse's own sessions: methods of the app-server protocol with the
  * members it uses. The app server checks the params; the host only lets these names through.
  */
-import type { SettingsBlock, Thread, ThreadStatus, Turn } from './app-server/thread.ts'
+import type {
+  ApprovalPolicy,
+  CollaborationMode,
+  SandboxPolicy,
+  SettingsBlock,
+  Thread,
+  ThreadSettings,
+  ThreadStatus,
+  ThreadTokenUsage,
+  Turn,
+} from './app-server/thread.ts'
 import type { ThreadItem } from './app-server/thread-item.ts'
 import { literal } from './decode.ts'
 
@@ -32,6 +42,26 @@ export interface ConfigEdit {
   value: unknown
   mergeStrategy: 'replace' | 'upsert'
 }
+export interface SettingsChange {
+  model?: string
+  effort?: string | null
+  approvalPolicy?: ApprovalPolicy
+  sandboxPolicy?: SandboxPolicy
+  collaborationMode?: CollaborationMode
+}
+export type ReviewTarget =
+  | { type: 'uncommittedChanges' }
+  | { type: 'baseBranch'; branch: string }
+  | { type: 'commit'; sha: string }
+  | { type: 'custom'; instructions: string }
+export interface ListedModel {
+  id: string
+  model: string
+  displayName: string
+  hidden: boolean
+  isDefault: boolean
+  supportedReasoningEfforts: { reasoningEffort: string; description: string }[]
+}
 type Opened = { thread: Thread } & SettingsBlock
 type Empty = Record<string, never>
 
@@ -41,7 +71,7 @@ export interface OwnerThreadCalls {
     result: { data: Thread[]; nextCursor: string | null }
   }
   'thread/start': {
-    params: { cwd?: string; model?: string; modelProvider?: string; sandbox?: string; approvalPolicy?: string }
+    params: { cwd?: string; model?: string; modelProvider?: string; sandbox?: string; approvalPolicy?: ApprovalPolicy }
     result: Opened
   }
   'thread/resume': { params: OfThread & { excludeTurns: true }; result: Opened }
@@ -62,10 +92,27 @@ export interface OwnerThreadCalls {
   'thread/queue/delete': { params: OfThread & { queuedSubmissionId: string }; result: Empty }
   'turn/start': { params: OfThread & { input: TextInput[] }; result: { turn: Turn } }
   'turn/steer': { params: OfThread & { input: TextInput[]; expectedTurnId: string }; result: { turnId: string } }
+  'turn/settings/update': {
+    params: OfThread & { turnId: string; model?: string; effort?: string }
+    result: { status: 'applied' | 'targetUnavailable' }
+  }
+  'thread/settings/update': { params: OfThread & SettingsChange; result: Empty }
+  'review/start': { params: OfThread & { target: ReviewTarget }; result: { turn: Turn; reviewThreadId: string } }
+  'thread/queue/start': { params: OfThread & { queuedSubmissionId: string }; result: { turn: Turn } }
+  'thread/unarchive': { params: OfThread; result: { thread: Thread } }
+  'thread/delete': { params: OfThread; result: Empty }
+  'model/list': { params: Empty; result: { data: ListedModel[] } }
   'turn/interrupt': { params: OfThread & { turnId: string }; result: Empty }
   'config/read': { params: Empty; result: { config: Record<string, unknown> } }
   'config/batchWrite': { params: { edits: ConfigEdit[] }; result: { filePath: string } }
   'modelProvider/list': { params: Empty; result: { data: { id: string }[] } }
+  /** Our own: what is under way in a thread, with its text so far. */
+  'gatehouse/thread/open': { params: OfThread; result: { data: (ItemEntry & { startedAtMs: number })[] } }
+  /** Our own: items whose text contains the words, oldest first. `cursor` pages `thread/items/list` from the item on. */
+  'gatehouse/thread/find': {
+    params: OfThread & { term: string }
+    result: { data: { itemId: string; cursor: string; snippet: string }[]; isComplete: boolean }
+  }
   /** Our own: asks a provider for its models, with the key that the variable holds. */
   'gatehouse/provider/check': {
     params: { baseUrl: string; envKey?: string }
@@ -93,10 +140,29 @@ const NAMES: Record<OwnerThreadMethod, true> = {
   'turn/start': true,
   'turn/steer': true,
   'turn/interrupt': true,
+  'turn/settings/update': true,
+  'thread/settings/update': true,
+  'review/start': true,
+  'thread/queue/start': true,
+  'thread/unarchive': true,
+  'thread/delete': true,
+  'model/list': true,
+  'gatehouse/thread/open': true,
+  'gatehouse/thread/find': true,
   'config/read': true,
   'config/batchWrite': true,
   'modelProvider/list': true,
   'gatehouse/provider/check': true,
 }
 export const ownerThreadMethod = literal(...(Object.keys(NAMES) as OwnerThreadMethod[]))
-export type { Thread, ThreadItem, ThreadStatus, Turn }
+export type {
+  ApprovalPolicy,
+  SandboxPolicy,
+  SettingsBlock,
+  Thread,
+  ThreadItem,
+  ThreadSettings,
+  ThreadStatus,
+  ThreadTokenUsage,
+  Turn,
+}

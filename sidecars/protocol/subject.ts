@@ -62,8 +62,28 @@ export const fileChangeSubject = object({
 })
 /** A foreign agent's own tool (Claude Code's permission prompt): we answer, the agent runs it. */
 export const toolUseSubject = object({ toolName: string, input: unknown })
-/** A form that an MCP server wants filled in; never proof of a person. */
-export const elicitationSubject = object({ serverName: string, message: string, schema: unknown })
+/** A form that an MCP server wants filled in, or an address it wants visited; never proof of a person. */
+export const elicitationSubject = object({
+  serverName: string,
+  message: string,
+  schema: unknown,
+  /** Where the rest of it happens, outside of Gatehouse. */
+  url: optional(string),
+})
+/** What a session wants to know from its owner. The answer is words, never a permission. */
+export const questionSubject = object({
+  questions: array(
+    object({
+      id: string,
+      header: withDefault(string, ''),
+      question: string,
+      /** Words of the owner's own are an answer, too. */
+      isOther: withDefault(boolean, true),
+      isSecret: withDefault(boolean, false),
+      options: nullable(array(object({ label: string, description: withDefault(string, '') }))),
+    }),
+  ),
+})
 
 export const subject = variant('kind', {
   command: commandSubject,
@@ -71,6 +91,7 @@ export const subject = variant('kind', {
   fileChange: fileChangeSubject,
   toolUse: toolUseSubject,
   elicitation: elicitationSubject,
+  question: questionSubject,
 })
 export type Subject = Infer<typeof subject>
 export type CommandSubject = Extract<Subject, { kind: 'command' }>

@@ -76,6 +76,48 @@ test.each([
   expect(clients.signal.aborted).toBe(true)
 })
 
+test('questions and forms are put before the owner, and what was filled in is the answer', async () => {
+  const asked: OwnerQuestion[] = []
+  const approvals = new HostApprovals(
+    { ask: () => new Promise(() => {}) },
+    {
+      ask: (question) => {
+        asked.push(question)
+        return Promise.resolve({ ...decision('allow'), content: { q: 'blue' } })
+      },
+    },
+  )
+  const options = { threadId: 't', signal: new AbortController().signal }
+  const questions = [{ id: 'q', header: '', question: 'Colour?', isOther: true, isSecret: false, options: null }]
+  const item = { threadId: 't', turnId: 'u', itemId: 'i' }
+  expect(
+    await approvals.ask(
+      'item/tool/requestUserInput',
+      { ...item, questions, isBlocking: true, autoResolutionMs: null },
+      options,
+    ),
+  ).toEqual({ answers: { q: { answers: ['blue'] } } })
+  const schema = { type: 'object', properties: { q: { type: 'string' } } }
+  const form = {
+    threadId: 't',
+    turnId: 'u',
+    serverName: 's',
+    environmentId: null,
+    mode: 'form',
+    message: 'm',
+    _meta: null,
+  }
+  expect(await approvals.ask('mcpServer/elicitation/request', { ...form, requestedSchema: schema }, options)).toEqual({
+    action: 'accept',
+    content: { q: 'blue' },
+    _meta: null,
+  })
+  expect(asked.map(({ subject: shown }) => shown)).toEqual([
+    { kind: 'question', questions },
+    { kind: 'elicitation', serverName: 's', message: 'm', schema },
+  ])
+})
+
 test('a client that answers first withdraws the question from the owner', async () => {
   const { owner, clients, answer } = askBoth()
   clients.resolve({ decision: 'cancel' })

@@ -11,7 +11,7 @@ import type {
 } from '../../protocol/app-server/server-requests.ts'
 import { sessionOfThread } from '../../protocol/ids.ts'
 import type { Subject } from '../../protocol/subject.ts'
-import type { PeerHostLink } from '../sessions/host-link.ts'
+import type { OwnerAnswer, PeerHostLink } from '../sessions/host-link.ts'
 
 type Answer<M extends ServerRequestMethod> = ServerRequestMap[M]['answer']
 
@@ -19,7 +19,7 @@ interface OwnerForm {
   subject: Subject
   scopes: Scope[]
   /** The owner's verdict in the words of the protocol. */
-  answer(decision: Decision): Answer<ServerRequestMethod>
+  answer(decision: OwnerAnswer): Answer<ServerRequestMethod>
 }
 
 export class HostApprovals implements ClientRequests {
@@ -40,6 +40,8 @@ export class HostApprovals implements ClientRequests {
       ...('itemId' in params && { toolCallId: String(params.itemId) }),
       subject: form.subject,
       scopes: form.scopes,
+      ...('reason' in params && typeof params.reason === 'string' && { reason: params.reason }),
+      ...(options.refused !== undefined && { refused: options.refused }),
     }
     return firstAnswer(options.signal, [
       (signal) => this.clients.ask(method, params, { ...options, signal }),
@@ -68,7 +70,7 @@ async function firstAnswer<T>(
   }
 }
 
-/** Null for what a verdict cannot answer: questions that want words, and tools that a client runs. */
+/** Null for what the owner cannot answer here: tools that a client runs. */
 function ownerForm<M extends ServerRequestMethod>(
   method: M,
   params: ServerRequestMap[M]['params'],
@@ -102,6 +104,19 @@ function ownerForm<M extends ServerRequestMethod>(
             }),
           }
     }
+    case 'item/tool/requestUserInput': {
+      const { questions } = params as ServerRequestMap['item/tool/requestUserInput']['params']
+      return {
+        subject: { kind: 'question', questions },
+        scopes: ['once'],
+        answer: (decision) => ({
+          answers: Object.fromEntries(
+            Object.entries(decision.content ?? {}).map(([id, text]) => [id, { answers: [String(text)] }]),
+          ),
+          ...wordsOf(decision),
+        }),
+      }
+    }
     case 'mcpServer/elicitation/request':
       return elicitationForm(params as ServerRequestMap['mcpServer/elicitation/request']['params'], subject)
     default:
@@ -113,16 +128,27 @@ function elicitationForm(
   params: ServerRequestMap['mcpServer/elicitation/request']['params'],
   subject: Subject | undefined,
 ): OwnerForm | null {
-  const answer = (decision: Decision): Answer<'mcpServer/elicitation/request'> =>
+  const answer = (decision: OwnerAnswer): Answer<'mcpServer/elicitation/request'> =>
     decision.verdict === 'deny'
       ? { action: 'decline', content: null, _meta: null, ...wordsOf(decision) }
-      : { action: 'accept', content: {}, _meta: decision.scope === 'session' ? { persist: 'session' } : null }
+      : {
+          action: 'accept',
+          content: decision.content ?? {},
+          _meta: decision.scope === 'session' ? { persist: 'session' } : null,
+        }
   if (subject) return { subject, scopes: ['once', 'session'], answer }
-  const { serverName, message, requestedSchema } = params
-  const properties = (requestedSchema as { properties?: object } | undefined)?.properties ?? {}
-  // A form with fields needs more than a verdict.
-  if (params.mode !== 'form' || Object.keys(properties).length > 0) return null
-  return { subject: { kind: 'elicitation', serverName, message, schema: requestedSchema }, scopes: ['once'], answer }
+  const { serverName, message, requestedSchema, url } = params
+  return {
+    subject: {
+      kind: 'elicitation',
+      serverName,
+      message,
+      schema: requestedSchema,
+      ...(typeof url === 'string' && { url }),
+    },
+    scopes: ['once'],
+    answer,
+  }
 }
 
 const wordsOf = ({ verdict, reason }: Decision): { words?: string } =>

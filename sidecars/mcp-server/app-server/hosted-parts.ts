@@ -9,6 +9,7 @@ import { loginShell } from './login-shell.ts'
 import { HomeRules } from './home-rules.ts'
 import { sandboxObjectOf, sandboxRootsOf } from './sandbox-policy.ts'
 import { sessionCommands } from './session-commands.ts'
+import { OpenItems } from './open-items.ts'
 import { ThreadSessions } from './thread-sessions.ts'
 
 export interface HostedOptions {
@@ -29,6 +30,8 @@ export interface HostedParts {
 
 export function createHostedParts({ home, exec, host, send, log }: HostedOptions): HostedParts {
   const commands = sessionCommands(exec, host)
+  const sessions = new ThreadSessions(host)
+  const open = new OpenItems()
   const server = new AppServer({
     home,
     exec: () => commands,
@@ -38,7 +41,14 @@ export function createHostedParts({ home, exec, host, send, log }: HostedOptions
     shell: loginShell(),
     log,
     askAlso: (clients) => new HostApprovals(clients, host),
-    watch: new ThreadSessions(host),
+    watch: {
+      loaded: (thread) => sessions.loaded(thread),
+      unloaded: (threadId) => sessions.unloaded(threadId),
+      notified: (method, params) => {
+        sessions.notified(method, params)
+        open.notified(method, params)
+      },
+    },
   })
-  return { server, client: new HostClient(server, send), agents: new AgentThreads(server) }
+  return { server, client: new HostClient(server, open, send), agents: new AgentThreads(server) }
 }

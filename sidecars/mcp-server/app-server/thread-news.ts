@@ -33,7 +33,8 @@ export class ThreadNews {
     this.waiting = null
   }
 
-  private flush(): void {
+  /** Sends what still waits to be joined. */
+  flush(): void {
     const { waiting } = this
     this.close()
     if (waiting) this.send(waiting.method, waiting.params)

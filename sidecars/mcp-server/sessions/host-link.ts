@@ -35,7 +35,14 @@ export interface OwnerQuestion {
   subject: Subject
   /** How long an answer may hold. */
   scopes: Scope[]
+  /** Why it is asked, in the asker's words. */
+  reason?: string
+  /** Last words of the same command when its sandbox refused it. */
+  refused?: string
 }
+
+/** The decision, and what was filled in where the subject has a form. */
+export type OwnerAnswer = Decision & { content?: Record<string, unknown> }
 
 export class PeerHostLink implements HostLink {
   readonly isPresent = true
@@ -60,18 +67,18 @@ export class PeerHostLink implements HostLink {
   }
 
   /** Like `decide`, about any subject. */
-  async ask(question: OwnerQuestion, signal: AbortSignal): Promise<Decision> {
-    const { sessionId, toolCallId, scopes } = question
+  async ask(question: OwnerQuestion, signal: AbortSignal): Promise<OwnerAnswer> {
+    const { sessionId, toolCallId, scopes, reason, refused } = question
     const asked = decode(subject, question.subject)
     const answer = await this.peer.request(
       'approvals/request',
-      { subject: asked, origin: { sessionId, toolCallId }, gate: 'ask', scopes },
+      { subject: asked, origin: { sessionId, toolCallId }, gate: 'ask', scopes, reason, refused },
       approvalsAnswer,
       { signal },
     )
     if (answer.decision.subjectHash !== subjectHash(asked))
       throw new RpcError('forbidden', 'the decision was made for something else than what was asked')
-    return answer.decision
+    return { ...answer.decision, ...(answer.content && { content: answer.content }) }
   }
 }
 

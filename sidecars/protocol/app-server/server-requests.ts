@@ -68,7 +68,7 @@ export interface ServerRequestMap {
       isBlocking: boolean
       autoResolutionMs: number | null
     }
-    answer: { answers: Record<string, { answers: string[] }> }
+    answer: { answers: Record<string, { answers: string[] }> } & Words
   }
   'mcpServer/elicitation/request': {
     params: {
@@ -115,6 +115,8 @@ export interface AskOptions {
   signal: AbortSignal
   /** Exactly what is done on a yes, where the params only describe it. */
   subject?: Subject
+  /** Last words of the same command when its sandbox refused it. */
+  refused?: string
 }
 
 export interface ClientRequests {

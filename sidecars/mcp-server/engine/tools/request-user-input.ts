@@ -30,7 +30,8 @@ export function requestUserInputTool(thread: ThreadRuntime): ToolHandler {
           signal.throwIfAborted()
           throw new ToolFailure(`the questions were not answered: ${(error as Error).message}`)
         })
-      return { content: JSON.stringify({ answers: answer.answers }), success: true }
+      const { answers, words } = answer
+      return { content: JSON.stringify({ answers, ...(words && { message: words }) }), success: true }
     },
   }
 }
