@@ -276,7 +276,7 @@ export class NetworkProxy {
       socksUrl: this.settings.socks && urlOf('socks5h', listener),
       allowLocalBinding: this.settings.allowLocalBinding,
       trust: this.inspection.bundle,
-      secretVariables: this.inspection.secretVariables,
+      childVariables: this.inspection.childVariables,
     }
     return childEnvironment(endpoints, {
       platform: process.platform,

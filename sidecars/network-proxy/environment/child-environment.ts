@@ -12,8 +12,8 @@ export interface ProxyEndpoints {
   allowLocalBinding: boolean
   /** Files of authorities; absent while nothing is inspected. */
   trust?: BundleFiles | undefined
-  /** Variables whose values hooks put into requests: the child gets them empty. */
-  secretVariables?: readonly string[]
+  /** What the child gets in place of variables whose values hooks put into requests. */
+  childVariables?: ReadonlyMap<string, string>
 }
 
 /** What the child would have without the proxy. */
@@ -33,7 +33,7 @@ const LOCAL_ADDRESSES = 'localhost,127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.16
  * command stay, and options of Java and Git are added to.
  */
 export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext): Record<string, string> {
-  const { httpUrl, socksUrl, allowLocalBinding, trust, secretVariables = [] } = endpoints
+  const { httpUrl, socksUrl, allowLocalBinding, trust, childVariables = new Map<string, string>() } = endpoints
   const environment: Record<string, string> = {}
   for (const name of HTTP_PROXY_VARIABLES) environment[name] = httpUrl
   for (const name of SOCKS_PROXY_VARIABLES) environment[name] = socksUrl ?? httpUrl
@@ -51,7 +51,7 @@ export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext)
   environment[JAVA_OPTIONS] = javaOptions(valueOf(child, JAVA_OPTIONS), { httpUrl, allowLocalBinding, keystore })
   addGitSsh(environment, socksUrl, child)
   if (trust) addTrust(environment, trust, child)
-  for (const name of secretVariables) environment[name] = ''
+  for (const [name, value] of childVariables) environment[name] = value
   return environment
 }
 

@@ -8,6 +8,7 @@ import type { ClientConnection, ClientSink } from '../client-connection.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
 import { basicUser, UNATTRIBUTED, type Attribution, type LeaseRegistry } from '../leases.ts'
 import type { LiveConnection, LiveConnections } from '../live-connections.ts'
+import type { Ruling } from '../policy/policy.ts'
 import { httpRefusal, type Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import { UNIX_SOCKET_HEADER, UNIX_SOCKET_HOST } from '../policy/unix-socket.ts'
@@ -15,16 +16,18 @@ import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
 import { resetSocket } from '../reset-socket.ts'
 import type { TunnelOpener } from '../tunnel/tunnel-opener.ts'
+import { BodyGatherer } from './body-gatherer.ts'
 import { BodyReader } from './body-reader.ts'
+import { BodyRefused } from './body-refused.ts'
 import { errorResponse } from './error-response.ts'
 import { MalformedHttp } from './fields.ts'
 import { isSkippable, plainDestination, type ProxiedRequest } from './proxied-request.ts'
 import { HeadTooLarge, ReceivedBytes } from './received-bytes.ts'
 import { refusalForm } from './refusal-form.ts'
 import { parseRequestHead, type RequestHead } from './request-head.ts'
-import type { RequestHooks } from './request-hooks.ts'
+import type { BodyWork, RequestHooks } from './request-hooks.ts'
 import { RequestRun, type RunOwner } from './request-run.ts'
-import { connectTarget, requestTarget, tunnelledTarget } from './request-target.ts'
+import { connectTarget, requestTarget, tunnelledTarget, type RequestTarget } from './request-target.ts'
 import { SessionRecord } from './session-record.ts'
 import { TunnelRequest, type TunnelRequestOwner } from './tunnel-request.ts'
 import type { TunnelScope } from './tunnel-scope.ts'
@@ -50,9 +53,20 @@ const EXCHANGE_IDLE_LIMIT_MS = 60 * 60_000
 /** How long a client may go on sending after it was told that the connection closes. */
 const LINGER_MS = 2000
 
+/** A request whose body is gathered before it goes on. */
+interface Gathering {
+  body: BodyGatherer
+  work: BodyWork
+  head: RequestHead
+  target: RequestTarget
+  hooked: Pick<ProxiedRequest, 'injected' | 'onResponse'>
+}
+
 type State =
   /** Between requests, or in the middle of a head. */
   | 'head'
+  /** The body of a request is held until it is complete, because a hook has to look into it. */
+  | 'gathering'
   /** A request runs, or a tunnel is being opened. */
   | 'running'
   /** The body of a refused request is read and dropped. */
@@ -71,6 +85,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
   private run: RequestRun | undefined
   private tunnel: TunnelRequest | undefined
   private discard: BodyReader | undefined
+  private gathering: Gathering | undefined
   private pumping = false
   /** Since when the session waits for the client, or for bytes of an exchange. */
   private waitingSinceMs: number
@@ -111,6 +126,8 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
       case 'running':
         if (this.run?.wantsBody) return this.sendBody(this.run, bytes)
         return this.keepAhead(bytes)
+      case 'gathering':
+        return this.gather(bytes)
       case 'discarding':
         return this.discardBody(bytes)
       default:
@@ -155,22 +172,77 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
   }
 
   private beginRequest(head: RequestHead, scope: TunnelScope | undefined): void {
-    const { admission, hooks } = this.serving
+    const { hooks } = this.serving
     const target = scope ? tunnelledTarget(head, scope) : requestTarget(head)
     if (head.isWebSocketUpgrade && head.framing.kind !== 'none') throw new MalformedHttp('a body in an upgrade request')
-    const destination = scope?.destinationOf(head.method) ?? plainDestination(head, target)
-    const ruling = scope?.judge(head.method, head.isWebSocketUpgrade) ?? admission.judge(destination, this.attribution)
+    const destination = this.destinationOf(head, target)
+    const ruling = this.judge(head, destination)
     if (ruling.verdict === 'deny') return this.block(head, destination, ruling.refusal)
     const hooked = hooks.apply(head, target)
     if (hooked.refusal) return this.block(head, destination, hooked.refusal)
-    const parent = admission.parentFor(destination)
+    const { path, bodyWork } = hooked
+    if (bodyWork) this.startGathering(head, target, hooked, bodyWork)
+    else this.launch(head, path === undefined ? target : { ...target, path }, destination, hooked, ruling)
+  }
+
+  private destinationOf(head: RequestHead, target: RequestTarget): Destination {
+    return this.scope?.destinationOf(head.method) ?? plainDestination(head, target)
+  }
+
+  private judge(head: RequestHead, destination: Destination): Ruling {
+    const { scope, attribution } = this
+    return scope?.judge(head.method, head.isWebSocketUpgrade) ?? this.serving.admission.judge(destination, attribution)
+  }
+
+  private launch(
+    head: RequestHead,
+    target: RequestTarget,
+    destination: Destination,
+    { injected, onResponse }: Pick<ProxiedRequest, 'injected' | 'onResponse'>,
+    ruling: Exclude<Ruling, { verdict: 'deny' }>,
+  ): void {
+    const parent = this.serving.admission.parentFor(destination)
     const key = head.isWebSocketUpgrade ? undefined : poolKey(target, parent)
-    const { injected, onResponse } = hooked
     const record =
       ruling.verdict === 'allow'
         ? this.record.allow(destination, this.attribution, ruling.ruleId)
         : this.record.begin(destination, this.attribution)
     this.startRun({ head, target, destination, parent, poolKey: key, injected, onResponse }, record).start(ruling)
+  }
+
+  private startGathering(head: RequestHead, target: RequestTarget, hooked: Gathering['hooked'], work: BodyWork): void {
+    const body = new BodyGatherer(head.framing, work.maxBytes)
+    this.gathering = { body, work, head, target, hooked }
+    this.state = 'gathering'
+    this.waitingSinceMs = this.serving.log.nowMs()
+    if (body.done) return this.gathered(this.gathering, undefined)
+    if (head.expectsContinue) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n')
+    const ahead = this.received.take()
+    if (ahead) this.gather(ahead)
+  }
+
+  private gather(bytes: Buffer): void {
+    const { gathering } = this
+    if (!gathering) return
+    try {
+      const at = gathering.body.read(bytes)
+      if (gathering.body.done) this.gathered(gathering, at < bytes.length ? bytes.subarray(at) : undefined)
+    } catch (error) {
+      this.answerMalformed(error)
+    }
+  }
+
+  /** The body is whole: it is changed, the request judged again, for that took a while, and sent on. */
+  private gathered({ body, work, head, target, hooked }: Gathering, rest: Buffer | undefined): void {
+    this.gathering = undefined
+    const done = work.finish(body.take())
+    head.framing = done.body.length === 0 ? { kind: 'none' } : { kind: 'length', bytes: done.body.length }
+    if (done.body.length > 0) this.received.push(done.body)
+    if (rest) this.received.push(rest)
+    const destination = this.destinationOf(head, target)
+    const ruling = this.judge(head, destination)
+    if (ruling.verdict === 'deny') return this.block(head, destination, ruling.refusal)
+    this.launch(head, { ...target, path: done.path ?? target.path }, destination, hooked, ruling)
   }
 
   private startRun(request: ProxiedRequest, record: ConnectionRecord): RequestRun {
@@ -276,6 +348,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
   }
 
   private answerMalformed(error: unknown): void {
+    if (error instanceof BodyRefused) return this.finalAnswer(errorResponse(error.status, error.message, false))
     if (error instanceof HeadTooLarge) return this.finalAnswer(errorResponse(431, error.message, false))
     if (!(error instanceof MalformedHttp)) throw error
     this.finalAnswer(errorResponse(400, error.message, false))
@@ -309,6 +382,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
 
   private requestOver(): void {
     this.run = undefined
+    this.gathering = undefined
     this.tunnel = undefined
   }
 
@@ -370,6 +444,9 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
         return
       case 'running':
         if (this.run?.hasStarted) this.tickExchange(nowMs, waitedMs)
+        return
+      case 'gathering':
+        if (waitedMs > IDLE_LIMIT_MS) this.end()
         return
       case 'head':
         if (this.received.length > 0 && waitedMs > HEAD_LIMIT_MS)

@@ -4,6 +4,8 @@ const PHRASES: Record<number, string> = {
   400: 'Bad Request',
   405: 'Method Not Allowed',
   408: 'Request Timeout',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
   431: 'Request Header Fields Too Large',
   501: 'Not Implemented',
   502: 'Bad Gateway',

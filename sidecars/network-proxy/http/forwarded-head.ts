@@ -12,7 +12,7 @@ export interface RequestForm {
 }
 
 /** The Host field's value: the canonical host, with the port unless it is the scheme's own. */
-export function hostValue(target: RequestTarget): string {
+export function hostValue(target: Pick<RequestTarget, 'host' | 'port' | 'tls'>): string {
   return target.port === (target.tls ? 443 : 80) ? bracketed(target.host) : formatAuthority(target.host, target.port)
 }
 

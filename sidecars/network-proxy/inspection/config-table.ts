@@ -54,6 +54,19 @@ export class ConfigTable {
     return Object.entries(asTable(this.path(key), this.value[key] ?? {}))
   }
 
+  /** Undefined when the key is absent. */
+  table(key: string, known: readonly string[]): ConfigTable | undefined {
+    const value = this.value[key]
+    return value === undefined ? undefined : new ConfigTable(this.path(key), value, known)
+  }
+
+  integer(key: string, { fallback, min, max }: { fallback: number; min: number; max: number }): number {
+    const value = this.value[key] ?? fallback
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max)
+      throw new ConfigError(this.path(key), `expected a whole number from ${min} to ${max}`)
+    return value
+  }
+
   tables(key: string, known: readonly string[]): ConfigTable[] {
     const value = this.value[key] ?? []
     if (!Array.isArray(value)) throw new ConfigError(this.path(key), 'expected a list of tables')

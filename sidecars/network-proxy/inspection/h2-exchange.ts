@@ -47,7 +47,7 @@ export class H2Exchange {
           ':path': request.path,
           ...h2Headers(request.fields),
         },
-        { endStream: !request.hasBody, waitForTrailers: request.hasBody },
+        { endStream: !request.hasBody, waitForTrailers: request.hasBody && request.body === undefined },
       )
     } catch (error) {
       return this.fail(`the origin's connection cannot take the request: ${(error as Error).message}`)
@@ -69,7 +69,10 @@ export class H2Exchange {
       this.reading(() => (this.trailers = readFields(list, new Map())))
     })
     upstream.once('close', () => this.upstreamClosed(upstream.rstCode, failure))
-    if (request.hasBody) {
+    if (request.hasBody && request.body) {
+      record.bytesOut += request.body.length
+      upstream.end(request.body)
+    } else if (request.hasBody) {
       let trailers = new Fields()
       onHeaderList(stream, 'trailers', (list) => {
         this.reading(() => (trailers = readFields(list, new Map())))
@@ -110,10 +113,13 @@ export class H2Exchange {
     upstream.once('response', (response) => this.relayH1(response))
     upstream.once('error', (error) => this.failedH1(error))
     stream.once('close', () => upstream.destroy())
-    if (request.hasBody) {
+    if (request.hasBody && !request.body) {
       stream.on('data', (bytes: Buffer) => (record.bytesOut += bytes.length))
       stream.pipe(upstream)
-    } else upstream.end()
+    } else {
+      record.bytesOut += request.body?.length ?? 0
+      upstream.end(request.body)
+    }
   }
 
   private failedH1(error: Error): void {

@@ -11,6 +11,8 @@ export interface H2Request {
   /** Regular fields, in order; cookies joined into one. */
   fields: Fields
   hasBody: boolean
+  /** The whole body, when it was held to be looked into. */
+  body?: Buffer
 }
 
 /**

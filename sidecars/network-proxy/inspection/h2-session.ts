@@ -4,7 +4,9 @@ import { constants, createServer, type Http2Server, type ServerHttp2Session, typ
 import type { TLSSocket } from 'node:tls'
 import { ClientPresence } from '../client-presence.ts'
 import type { HttpServing } from '../http/client-session.ts'
+import { BodyRefused } from '../http/body-refused.ts'
 import { MalformedHttp } from '../http/fields.ts'
+import type { BodyWork, HookedHead } from '../http/request-hooks.ts'
 import { requireTunnel } from '../http/request-target.ts'
 import { refusalForm } from '../http/refusal-form.ts'
 import type { TunnelScope } from '../http/tunnel-scope.ts'
@@ -102,8 +104,7 @@ export class H2Session implements LiveConnection {
     try {
       this.begin(stream, readH2Request(rawHeaders, stream.endAfterHeaders))
     } catch (error) {
-      if (!(error instanceof MalformedHttp)) throw error
-      answer(stream, 400, { 'x-proxy-error': 'bad-request' }, `Gatehouse proxy: ${error.message}.\n`)
+      answerUnusable(stream, error)
     }
   }
 
@@ -124,6 +125,32 @@ export class H2Session implements LiveConnection {
     const { host, port } = scope
     const hooked = serving.hooks.apply({ method, fields }, { host, port, tls: true, path })
     if (hooked.refusal) return this.refuse(stream, request, hooked.refusal)
+    this.active.set(stream, request)
+    stream.once('close', () => this.active.delete(stream))
+    if (hooked.bodyWork) void this.gather(stream, request, hooked, hooked.bodyWork)
+    else this.exchange(stream, { ...request, path: hooked.path ?? path }, hooked)
+  }
+
+  /** Waits for the whole body, because a hook has to look into it. */
+  private async gather(
+    stream: ServerHttp2Stream,
+    request: H2Request,
+    hooked: Passed,
+    { maxBytes, finish }: BodyWork,
+  ): Promise<void> {
+    try {
+      const whole = request.hasBody ? await wholeBody(stream, maxBytes) : Buffer.alloc(0)
+      if (whole === undefined) return
+      const { body, path } = finish(whole)
+      this.exchange(stream, { ...request, path: path ?? request.path, hasBody: body.length > 0, body }, hooked)
+    } catch (error) {
+      answerUnusable(stream, error)
+    }
+  }
+
+  private exchange(stream: ServerHttp2Stream, request: H2Request, hooked: Passed): void {
+    const { scope, serving } = this.parts
+    const { method, path, fields } = request
     scope.record.requests++
     const seen: SeenExchange = scope.record.seeExchange({
       atMs: serving.log.nowMs(),
@@ -132,8 +159,6 @@ export class H2Session implements LiveConnection {
       request: fields,
       injected: hooked.injected,
     })
-    this.active.set(stream, request)
-    stream.once('close', () => this.active.delete(stream))
     void new H2Exchange({
       stream,
       request,
@@ -187,6 +212,9 @@ export class H2Session implements LiveConnection {
   }
 }
 
+/** A head that hooks have let through. */
+type Passed = Exclude<HookedHead, { refusal: Refusal }>
+
 const NOT_ALLOWED: Refusal = { reason: 'not_allowed', source: 'baseline_policy' }
 
 function readAuthority(text: string): ReturnType<typeof parseAuthority> {
@@ -196,6 +224,28 @@ function readAuthority(text: string): ReturnType<typeof parseAuthority> {
     if (error instanceof InvalidHost) throw new MalformedHttp('no usable :authority')
     throw error
   }
+}
+
+/** Undefined when the client leaves before the end. @throws BodyRefused */
+function wholeBody(stream: ServerHttp2Stream, maxBytes: number): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let lengthBytes = 0
+    stream.on('data', (part: Buffer) => {
+      lengthBytes += part.length
+      if (lengthBytes <= maxBytes) parts.push(part)
+      else reject(BodyRefused.tooLarge(maxBytes))
+    })
+    stream.once('end', () => resolve(stream.aborted ? undefined : Buffer.concat(parts)))
+    stream.once('close', () => resolve(undefined))
+  })
+}
+
+/** What was asked cannot be done with what came. */
+function answerUnusable(stream: ServerHttp2Stream, error: unknown): void {
+  if (!(error instanceof MalformedHttp) && !(error instanceof BodyRefused)) throw error
+  const status = error instanceof BodyRefused ? error.status : 400
+  answer(stream, status, { 'x-proxy-error': 'bad-request' }, `Gatehouse proxy: ${error.message}.\n`)
 }
 
 /** An answer of the proxy itself. What the client still sends for the stream is not wanted. */

@@ -5,7 +5,12 @@ import type { RequestTarget } from '../http/request-target.ts'
 import type { HookTable } from './hook-table.ts'
 import { removeEchoes } from './secret-echo.ts'
 
-const UNTOUCHED: HookedHead = Object.freeze({ injected: [], onResponse: undefined })
+const UNTOUCHED: HookedHead = Object.freeze({
+  injected: [],
+  path: undefined,
+  bodyWork: undefined,
+  onResponse: undefined,
+})
 
 export class HookRunner implements RequestHooks {
   constructor(private readonly table: () => HookTable) {}
@@ -15,7 +20,12 @@ export class HookRunner implements RequestHooks {
     const outcome = this.table().apply({ host, port, scheme: target.tls ? 'https' : 'http', method, path, fields })
     if (outcome.kind === 'refused') return { refusal: outcome.refusal }
     if (outcome.kind === 'free') return UNTOUCHED
-    const { injected, secrets } = outcome
-    return { injected, onResponse: secrets.length === 0 ? undefined : (head) => removeEchoes(head.fields, secrets) }
+    const { injected, secrets, path: newPath, bodyWork } = outcome
+    return {
+      injected,
+      path: newPath,
+      bodyWork,
+      onResponse: secrets.length === 0 ? undefined : (head) => removeEchoes(head.fields, secrets),
+    }
   }
 }

@@ -6,7 +6,7 @@ import { Fields } from '../http/fields.ts'
 import type { HookTable } from './hook-table.ts'
 import { parseInspection } from './inspection-config.ts'
 
-const ENVIRONMENT = { API_TOKEN: 'tok-123', EMPTY: '' }
+const ENVIRONMENT = { LONG: 'a-long-secret', API_TOKEN: 'tok-123', EMPTY: '' }
 
 function table(
   hook: Record<string, unknown>,
@@ -168,19 +168,41 @@ describe('actions', () => {
       hook: 'one',
       injected: ['authorization', 'x-key'],
       secrets: ['tok-123', 'from-file'],
+      path: undefined,
+      bodyWork: undefined,
     })
     expect(head.names.map((name, at) => `${name}: ${head.values[at]}`)).toEqual([
       'Accept: */*',
       'Authorization: Bearer tok-123',
       'X-Key: from-file',
     ])
-    expect(hooks.secretVariables).toEqual(['API_TOKEN'])
+    expect([...hooks.childVariables]).toEqual([['API_TOKEN', '']])
   })
 })
 
 describe('a table that cannot be used names the key', () => {
   const hook = { host: 'api.test', methods: ['GET'], path_prefixes: ['/'], action: ['keep'] }
   const one = (change: Record<string, unknown>) => ({ hooks: { one: { ...hook, ...change } }, actions: { keep: {} } })
+  const REPLACED = { placeholder: 'in-place-of-it', secret_env_var: 'LONG' }
+  const substitute = (body_secret_substitution: object) => ({
+    version: 2,
+    actions: { a: { body_secret_substitution } },
+  })
+  const signing = (change: object) => ({
+    version: 2,
+    actions: {
+      a: {
+        aws_sigv4: {
+          placeholder_access_key_id: 'AKIAPLACEHOLDER',
+          region: 'eu-central-1',
+          service: 's3',
+          access_key_id: { secret_env_var: 'LONG' },
+          secret_access_key: { secret_env_var: 'API_TOKEN' },
+          ...change,
+        },
+      },
+    },
+  })
   const inject = (entry: Record<string, unknown>) => ({
     actions: { a: { inject_request_headers: [{ name: 'X-A', ...entry }] } },
   })
@@ -219,8 +241,39 @@ describe('a table that cannot be used names the key', () => {
     [inject({ name: 'User-Agent', secret_env_var: 'API_TOKEN' }), /User-Agent cannot be changed/],
     [inject({ name: 'Host', secret_env_var: 'API_TOKEN' }), /Host cannot be changed/],
     [inject({ name: 'Connection', secret_env_var: 'API_TOKEN' }), /Connection cannot be changed/],
-    [inject({ secret_env_var: 'API_TOKEN', placeholder: 'x' }), /placeholder: is part of the credential broker/],
-    [{ actions: { a: { aws_sigv4: {} } } }, /actions\.a\.aws_sigv4: is part of the credential broker/],
+    [inject({ secret_env_var: 'API_TOKEN', placeholder: 'in-place-of-it' }), /placeholder: needs version = 2/],
+    [
+      { version: 2, ...inject({ secret_env_var: 'API_TOKEN', placeholder: 'short' }) },
+      /placeholder: expected 8 to 128/,
+    ],
+    [{ version: 2, ...inject({ secret_env_var: 'LONG', placeholder: 'long-secret' }) }, /is part of the secret/],
+    [substitute({}), /replacements: expected at least one replacement/],
+    [substitute({ replacements: [{ secret_env_var: 'LONG' }] }), /replacements\[0\]\.placeholder: expected a text/],
+    [substitute({ replacements: [{ ...REPLACED, more: 1 }] }), /replacements\[0\]\.more: unknown key/],
+    [substitute({ replacements: [REPLACED, REPLACED] }), /the placeholder in-place-of-it is part of another one/],
+    [
+      substitute({ replacements: [REPLACED, { ...REPLACED, placeholder: 'another-one' }] }),
+      /LONG has two placeholders/,
+    ],
+    [substitute({ replacements: [REPLACED], port: 0 }), /body_secret_substitution\.port: expected a whole number/],
+    [substitute({ replacements: [REPLACED], max_body_bytes: 1e9 }), /max_body_bytes: expected a whole number from 1/],
+    [{ ...substitute({ replacements: [REPLACED] }), version: 1 }, /body_secret_substitution: needs version = 2/],
+    [signing({ region: '' }), /aws_sigv4\.region: expected a text/],
+    [signing({ service: 3 }), /aws_sigv4\.service: expected a text/],
+    [signing({ placeholder_access_key_id: 'A/B' }), /placeholder_access_key_id: expected 8 to 128/],
+    [signing({ secret_access_key: undefined }), /secret_access_key: expected a table/],
+    [signing({ secret_access_key: {} }), /secret_access_key\.secret_env_var: needs exactly one/],
+    [signing({ session_token: { secret_env_var: 'MISSING' } }), /the variable MISSING is not set/],
+    [signing({ bucket: 'x' }), /aws_sigv4\.bucket: unknown key/],
+    [{ ...signing({}), version: 1 }, /aws_sigv4: needs version = 2/],
+    [
+      {
+        ...signing({}),
+        hooks: { one: { ...hook, action: ['a', 'b'] } },
+        actions: { a: signing({}).actions.a, b: signing({}).actions.a },
+      },
+      /action: a request can be signed by one action only/,
+    ],
     [{ actions: { a: { strip_request_headers: ['content-length'] } } }, /content-length cannot be changed/],
   ])('%j', (mitm, message) => {
     expect(() => parseInspection(mitm, undefined, ENVIRONMENT)).toThrow(message)

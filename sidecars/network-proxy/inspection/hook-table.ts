@@ -1,14 +1,9 @@
 /** Hooks: which requests to a host may pass, and what happens to their header fields on the way. */
 import { MalformedHttp, type Fields } from '../http/fields.ts'
 import type { Refusal } from '../policy/refusal.ts'
+import { performActions, type HookAction, type Performed } from './hook-actions.ts'
 import { AmbiguousPath, readPath, type ReadPath } from './request-path.ts'
 import type { ValuePattern } from './value-pattern.ts'
-
-export interface HookAction {
-  /** Lower case. */
-  strip: readonly string[]
-  inject: readonly { name: string; value: string; secret: string }[]
-}
 
 export interface Hook {
   name: string
@@ -41,19 +36,20 @@ export interface HookedRequest {
 export type HookOutcome =
   /** The host has no hooks. */
   | { kind: 'free' }
-  /** Fields are changed already. `secrets` are values that must not come back. */
-  | { kind: 'matched'; hook: string; injected: readonly string[]; secrets: readonly string[] }
+  /** Fields are changed already. */
+  | ({ kind: 'matched'; hook: string } & Performed)
   | { kind: 'refused'; refusal: Refusal }
 
 const FREE: HookOutcome = { kind: 'free' }
 
 export class HookTable {
   private readonly byHost = new Map<string, Hook[]>()
-  /** Variables whose values are secrets of hooks: children must not have them. */
-  readonly secretVariables: readonly string[]
 
-  constructor(hooks: readonly Hook[], secretVariables: readonly string[] = []) {
-    this.secretVariables = secretVariables
+  /** `childVariables`: what children get in place of variables whose values are secrets of hooks. */
+  constructor(
+    hooks: readonly Hook[],
+    readonly childVariables: ReadonlyMap<string, string> = new Map(),
+  ) {
     for (const hook of hooks) {
       const list = this.byHost.get(hook.host)
       if (list) list.push(hook)
@@ -87,7 +83,9 @@ export class HookTable {
     const read = pathOf(request)
     const hook = sameScheme.find((candidate) => matches(candidate, request, read))
     if (!hook) return { kind: 'refused', refusal: { reason: 'mitm_hook_denied', source: 'baseline_policy' } }
-    return perform(hook, request.fields)
+    const performed = performActions(hook.actions, request)
+    if ('refusal' in performed) return { kind: 'refused', refusal: performed.refusal }
+    return { kind: 'matched', hook: hook.name, ...performed }
   }
 }
 
@@ -124,17 +122,4 @@ function coversPath(pattern: ValuePattern, path: string): boolean {
 
 function valuesOf(fields: Fields, key: string): string[] {
   return fields.values.filter((_, at) => fields.keys[at] === key)
-}
-
-function perform(hook: Hook, fields: Fields): HookOutcome {
-  for (const { strip } of hook.actions) for (const key of strip) fields.remove(key)
-  const injected: string[] = []
-  const secrets: string[] = []
-  for (const { inject } of hook.actions)
-    for (const { name, value, secret } of inject) {
-      fields.set(name, value)
-      injected.push(name.toLowerCase())
-      secrets.push(secret)
-    }
-  return { kind: 'matched', hook: hook.name, injected, secrets }
 }

@@ -11,7 +11,8 @@ import type { OwnAuthorityFiles } from '../certificates/own-authority.ts'
 import { isToken } from '../http/fields.ts'
 import { readAction } from './action-config.ts'
 import { ConfigTable } from './config-table.ts'
-import { HookTable, type Hook, type HookAction } from './hook-table.ts'
+import type { HookAction } from './hook-actions.ts'
+import { HookTable, type Hook } from './hook-table.ts'
 import type { InspectionSettings } from './inspection-settings.ts'
 import { InvalidValuePattern, parseValuePattern, type ValuePattern } from './value-pattern.ts'
 
@@ -30,13 +31,14 @@ export function parseInspection(
 ): InspectionSettings {
   const table = new ConfigTable('network.mitm', mitm ?? {}, ['version', 'hooks', 'actions', 'exclude', 'inspect_all'])
   const version = readVersion(table)
-  const secretVariables = new Set<string>()
+  const variables = new Map<string, string>()
   const actions = new Map(
-    table.entries('actions').map(([name, value]) => {
-      const { action, variables } = readAction(table.path('actions', name), value, environment)
-      for (const variable of variables) secretVariables.add(variable)
-      return [name, action] as const
-    }),
+    table
+      .entries('actions')
+      .map(
+        ([name, value]) =>
+          [name, readAction(table.path('actions', name), value, { environment, version, variables })] as const,
+      ),
   )
   const hooks = table
     .entries('hooks')
@@ -44,7 +46,7 @@ export function parseInspection(
   const settings: InspectionSettings = {
     everything: table.boolean('inspect_all', false),
     exclude: table.strings('exclude').map((text) => readExclusion(table.path('exclude'), text)),
-    hooks: new HookTable(hooks, [...secretVariables]),
+    hooks: new HookTable(hooks, variables),
     ownAuthority: readOwnAuthorityFiles(mitmCa),
   }
   for (const { host } of hooks)
@@ -84,8 +86,10 @@ function readHook(
       )
     return found
   })
-  if (schemes?.includes('http') && chosen.some(({ inject }) => inject.length > 0))
+  if (schemes?.includes('http') && chosen.some(carriesSecrets))
     throw new ConfigError(table.path('schemes'), 'an action that injects a secret cannot be used over http')
+  if (chosen.filter(({ signing }) => signing).length > 1)
+    throw new ConfigError(table.path('action'), 'a request can be signed by one action only')
   return {
     name,
     host: readHost(table),
@@ -97,6 +101,10 @@ function readHook(
     ports: table.raw('ports') === undefined ? undefined : readPorts(table),
     actions: chosen,
   }
+}
+
+function carriesSecrets({ inject, substitution, signing }: HookAction): boolean {
+  return inject.length > 0 || substitution !== undefined || signing !== undefined
 }
 
 function readHost(table: ConfigTable): string {

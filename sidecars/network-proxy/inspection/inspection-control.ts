@@ -75,9 +75,9 @@ export class InspectionControl {
     return this.current?.bundle
   }
 
-  /** Variables whose values hooks put into requests, so that children need not and must not have them. */
-  get secretVariables(): readonly string[] {
-    return this.settings.hooks.secretVariables
+  /** What children get in place of variables whose values hooks put into requests. */
+  get childVariables(): ReadonlyMap<string, string> {
+    return this.settings.hooks.childVariables
   }
 
   get warnings(): readonly string[] {

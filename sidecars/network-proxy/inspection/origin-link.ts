@@ -41,7 +41,7 @@ export class OriginLink {
   /** The Host field's value for this origin. */
   get hostValue(): string {
     const { host, port } = this.parts.attempt.destination
-    return hostValue({ host, port, tls: true, path: '' })
+    return hostValue({ host, port, tls: true })
   }
 
   /** @throws OriginUnavailable */
