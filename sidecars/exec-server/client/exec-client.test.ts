@@ -157,7 +157,7 @@ describe('the events of a process', () => {
     server.process('p').output('parent\n')
     server.process('p').exit(0)
     expect(await process.exited).toMatchObject({ exitCode: 0 })
-    await vi.waitUntil(() => server.requestsOf('process/read').length >= 2)
+    await vi.waitUntil(() => server.requestsOf('process/read').length >= 2, 20_000)
     server.process('p').output('late\n')
     server.process('p').close()
     expect(textOf(await collect(process))).toBe('parent\nlate\n')
@@ -408,7 +408,7 @@ describe('a lost connection', () => {
     expect(server.attempts).toBe(1)
     server.overrides.set('environment/status', () => null)
     await client.confirmConnection(5)
-    await vi.waitUntil(() => server.attempts === 2)
+    await vi.waitUntil(() => server.attempts === 2, 20_000)
     server.process('p').exit(0)
     server.process('p').close()
     await process.closed
@@ -450,7 +450,7 @@ describe('a lost connection', () => {
     const server = new ScriptedExecServer()
     const process = await start(clientOf(server))
     server.process('p').output('kept')
-    await vi.waitUntil(async () => (await process.readOutput().next()).value)
+    await vi.waitUntil(async () => (await process.readOutput().next()).value, 20_000)
     server.forgetSession()
     server.cut()
     const outputs: ProcessOutput[] = []
@@ -491,7 +491,7 @@ describe('a server that misbehaves', () => {
     const server = new ScriptedExecServer()
     const process = await start(clientOf(server))
     server.sendRaw(text)
-    await vi.waitUntil(() => server.attempts === 2)
+    await vi.waitUntil(() => server.attempts === 2, 20_000)
     server.process('p').output('still here')
     server.process('p').exit(0)
     server.process('p').close()
@@ -538,7 +538,7 @@ describe('a server that misbehaves', () => {
     server.sendRaw(JSON.stringify({ id: 1, method: 'network/policyRequest', params }))
     server.sendRaw(JSON.stringify({ id: 2, method: 'network/policyRequest', params: { ...params, processId: 'q' } }))
     server.sendRaw(JSON.stringify({ id: 3, method: 'other/thing', params: {} }))
-    await vi.waitUntil(() => server.answers.length === 3)
+    await vi.waitUntil(() => server.answers.length === 3, 20_000)
     expect([...server.answers].sort((a, b) => Number('id' in a && a.id) - Number('id' in b && b.id))).toEqual([
       { kind: 'result', id: 1, result: { decision: { type: 'allow' } } },
       { kind: 'result', id: 2, result: { decision: { type: 'deny', reason: 'unknown process' } } },
@@ -579,7 +579,7 @@ describe('starting', () => {
     const client = clientOf(server)
     const abort = new AbortController()
     const starting = start(client, 'p', abort.signal)
-    await vi.waitUntil(() => server.requestsOf('process/start').length === 1)
+    await vi.waitUntil(() => server.requestsOf('process/start').length === 1, 20_000)
     refuse = () => server.sendRaw('{"error":{"code":-32603,"message":"withdrawn"},"id":3}')
     abort.abort(new Error('changed my mind'))
     await expect(starting).rejects.toThrow('changed my mind')

@@ -482,7 +482,7 @@ describe('file handles', () => {
     await Promise.all(Array.from({ length: 50 }, (_, i) => open(`h${i}`)))
     expect(openFiles()).toBeGreaterThanOrEqual(before + 50)
     caller.close()
-    await vi.waitUntil(() => openFiles() <= before)
+    await vi.waitUntil(() => openFiles() <= before, 20_000)
   })
 })
 
@@ -494,7 +494,7 @@ describe('fs/watchMissing', () => {
   it('tells once when a missing path comes', async () => {
     expect(await watch(1, ['new'])).toEqual({ watching: true })
     writeFileSync(join(root, 'new'), '')
-    await vi.waitUntil(() => fired().length === 1)
+    await vi.waitUntil(() => fired().length === 1, 20_000)
     rmSync(join(root, 'new'))
     writeFileSync(join(root, 'new'), '')
     expect(fired()).toEqual([1])
@@ -502,24 +502,24 @@ describe('fs/watchMissing', () => {
   it('tells when a missing folder on the way comes', async () => {
     await watch(1, ['x/y/z'])
     mkdirSync(join(root, 'x'))
-    await vi.waitUntil(() => fired().length === 1)
+    await vi.waitUntil(() => fired().length === 1, 20_000)
   })
   it('tells when what was present goes', async () => {
     await watch(1, ['new'], 'f')
     rmSync(join(root, 'f'))
-    await vi.waitUntil(() => fired().length === 1)
+    await vi.waitUntil(() => fired().length === 1, 20_000)
   })
   it('tells when the folder itself goes', async () => {
     await watch(1, ['d/sub/new'])
     rmSync(join(root, 'd'), { recursive: true })
-    await vi.waitUntil(() => fired().length === 1)
+    await vi.waitUntil(() => fired().length === 1, 20_000)
   })
   it('a new watch takes the place of the old one', async () => {
     await watch(1, ['one'])
     await watch(5, ['two'])
     writeFileSync(join(root, 'one'), '')
     writeFileSync(join(root, 'two'), '')
-    await vi.waitUntil(() => fired().length > 0)
+    await vi.waitUntil(() => fired().length > 0, 20_000)
     expect(fired()).toEqual([5])
   })
   it.each([

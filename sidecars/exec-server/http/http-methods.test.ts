@@ -347,7 +347,7 @@ describe('streamed answers', () => {
   it('wait for a client that takes less', async () => {
     caller.carrier.isCongested = true
     await ask({ url: '/large', streamResponse: true, requestId: 's' })
-    await vi.waitUntil(() => deltas('s').length === 1)
+    await vi.waitUntil(() => deltas('s').length === 1, 20_000)
     await wait(30)
     expect(deltas('s')).toHaveLength(1)
     caller.carrier.isCongested = false
@@ -360,21 +360,21 @@ describe('streamed answers', () => {
 describe('a request that nobody wants any more', () => {
   it('is ended by http/cancel, whole or streamed', async () => {
     const whole = ask({ url: '/hang', requestId: 'w' })
-    await vi.waitUntil(() => seen.length === 1)
+    await vi.waitUntil(() => seen.length === 1, 20_000)
     await caller.call('http/cancel', { requestId: 'w' })
     await expect(whole).rejects.toMatchObject({ code: -32603 })
     await ask({ url: '/endless', streamResponse: true, requestId: 's' })
     await caller.call('http/cancel', { requestId: 's' })
     await ended('s')
-    await vi.waitUntil(() => open.size === 0)
+    await vi.waitUntil(() => open.size === 0, 20_000)
     expect(await caller.call('http/cancel', { requestId: 'unknown' })).toEqual({})
   })
   it('ends with its connection', async () => {
     await ask({ url: '/endless', streamResponse: true })
     void ask({ url: '/hang' })
-    await vi.waitUntil(() => seen.length === 2)
+    await vi.waitUntil(() => seen.length === 2, 20_000)
     caller.close()
-    await vi.waitUntil(() => open.size === 0)
+    await vi.waitUntil(() => open.size === 0, 20_000)
   })
 })
 
