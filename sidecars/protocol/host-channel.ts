@@ -238,6 +238,8 @@ export const processFacts = object({
   sessionId,
   /** The id the client chose on its own wire. */
   clientProcessId: string,
+  /** The tool call that it runs for, where its client named one. */
+  toolCallId: optional(string),
   argv: array(string),
   cwd: string,
   tty: boolean,

@@ -28,6 +28,8 @@ export interface ProcessSeed {
   sessionId: SessionId
   /** The id the client chose. */
   clientProcessId: string
+  /** Of the tool call that it runs for, where the client named one. */
+  toolCallId?: string | undefined
   argv: readonly string[]
   /** Native path, for people. */
   cwd: string
@@ -261,6 +263,7 @@ export class ManagedProcess implements ChildEvents {
       id: this.id,
       sessionId: seed.sessionId,
       clientProcessId: seed.clientProcessId,
+      toolCallId: seed.toolCallId,
       argv: [...seed.argv],
       cwd: seed.cwd,
       tty: seed.tty,

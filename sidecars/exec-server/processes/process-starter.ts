@@ -49,6 +49,7 @@ export class ProcessStarter {
       {
         sessionId: this.ownerOf(params, session, connection),
         clientProcessId: params.processId,
+        toolCallId: (isInternal(connection) && params.metadata?.gatehouse?.toolCallId) || params.metadata?.toolCallId,
         argv: params.argv,
         cwd,
         tty: params.tty,
