@@ -53,6 +53,8 @@ function describe(approval: ApprovalView): string[] {
     ...subjectDetails(approval.subject),
     `why      ${visible(approval.why.summary)}`,
     ...(approval.why.nearly === null ? [] : [`nearly   ${visible(approval.why.nearly)}`]),
+    ...(approval.reason === null ? [] : [`it says  ${visible(approval.reason)}`]),
+    ...(approval.refused === null ? [] : [`refused  by its sandbox before: ${visible(approval.refused)}`]),
     ...(approval.decision === null
       ? []
       : [`decision ${approval.decision.verdict} (${approval.decision.scope}) by ${approval.decision.actor.kind}`]),

@@ -22,6 +22,8 @@ function approval(id: string, change: Partial<ApprovalView> = {}): ApprovalView 
     subjectHash: 'ab',
     scopes: ['once'],
     why: { summary: 'no rule matches', nearly: null },
+    reason: null,
+    refused: null,
     state: 'pending',
     decision: null,
     endedBecause: null,

@@ -1,5 +1,5 @@
 /** The built exec and MCP servers under a test's host, with a scripted model for sessions. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { threadsNews } from '../protocol/host-channel.ts'
@@ -17,7 +17,8 @@ export interface News {
 
 export class HostedSessions {
   readonly folder = mkdtempSync(join(tmpdir(), 'gh-hosted-'))
-  readonly work = join(this.folder, 'work')
+  /** Beside the folder: what belongs to the servers is closed to every sandbox. */
+  readonly work = realpathSync(mkdtempSync(join(tmpdir(), 'gh-work-')))
   readonly host = new DecidingHost()
   readonly news: News[] = []
 
@@ -63,11 +64,10 @@ export class HostedSessions {
     await this.sidecars.mcp?.shutdown()
     await this.sidecars.exec?.shutdown()
     this.model.close()
-    rmSync(this.folder, { recursive: true, force: true })
+    for (const folder of [this.folder, this.work]) rmSync(folder, { recursive: true, force: true })
   }
 
   private async launch(): Promise<void> {
-    mkdirSync(this.work)
     const dataDir = join(this.folder, 'data')
     mkdirSync(dataDir)
     writeFileSync(

@@ -25,10 +25,10 @@ export class HostGate implements CommandGate {
     private readonly config: () => ExecServerConfig,
   ) {}
 
-  async pass({ process, subject, gate, toolCallId, isInternal }: GateQuestion, signal: AbortSignal) {
+  async pass({ process, subject, gate, toolCallId, isInternal, refused }: GateQuestion, signal: AbortSignal) {
     const mode = gate ?? (isInternal ? 'ask' : this.config().agentGate)
     const origin = { sessionId: process.seed.sessionId, processId: process.id, toolCallId }
-    const { environment, requestId } = await this.ask(subject, origin, mode, signal)
+    const { environment, requestId } = await this.ask(subject, origin, mode, signal, refused)
     return { environment, requestId }
   }
 
@@ -46,9 +46,15 @@ export class HostGate implements CommandGate {
       throw denied('its path leads elsewhere than when it was asked about; nothing was done')
   }
 
-  private async ask(subject: Subject, origin: Origin, gate: GateMode, signal: AbortSignal): Promise<ApprovalsAnswer> {
+  private async ask(
+    subject: Subject,
+    origin: Origin,
+    gate: GateMode,
+    signal: AbortSignal,
+    refused?: string,
+  ): Promise<ApprovalsAnswer> {
     const answer = await this.host
-      .request('approvals/request', { subject, origin, gate }, approvalsAnswer, { signal })
+      .request('approvals/request', { subject, origin, gate, refused }, approvalsAnswer, { signal })
       .catch((error: unknown) => {
         throw unanswered(error)
       })

@@ -11,6 +11,7 @@ import {
   type ProcessFacts,
 } from '../../protocol/host-channel.ts'
 import { connectUnix } from '../../rpc/unix-socket.ts'
+import { READ_ONLY, sandboxOf } from '../../testing/confined-commands.ts'
 import { DecidingHost, type Question } from '../../testing/deciding-host.ts'
 import { ExecWireClient } from '../../testing/exec-wire-client.ts'
 import { isAlive } from '../../testing/is-alive.ts'
@@ -99,6 +100,20 @@ describe('the gate', () => {
     const process = await client.run(['/usr/bin/env'], { env: {}, envPolicy }).closed()
     expect(process.text()).toContain('FROM_LOGIN_SHELL=yes\n')
     expect(owner.questions[0]?.subject).toMatchObject({ envChanges: {} })
+  })
+
+  it('says what the sandbox refused when the same command is started again without it', async () => {
+    const line = ['/bin/sh', '-c', 'echo x > /etc/gatehouse-test']
+    const sandbox = sandboxOf({ root: folder, entries: READ_ONLY })
+    expect((await client.run(line, { sandbox }).closed()).exitCode).toBe(2)
+    owner.policy = (question) => question.deny('no')
+    await client.run(['/bin/sh', '-c', 'true']).started
+    await client.run(line).started
+    expect(owner.questions.map(({ refused }) => refused)).toEqual([
+      undefined,
+      undefined,
+      expect.stringMatching(/gatehouse-test: Read-only file system$/),
+    ])
   })
 
   it('runs nothing that was denied, and hands the words on', async () => {

@@ -12,6 +12,8 @@ export interface GateQuestion {
   gate: GateMode | undefined
   toolCallId: string | undefined
   title: string | undefined
+  /** Last words of the same command when its sandbox refused it: it is started again. */
+  refused: string | undefined
   isInternal: boolean
 }
 

@@ -125,6 +125,10 @@ export class ManagedProcess implements ChildEvents {
   get sandboxDenied(): boolean {
     return this.walls?.denials.isDenied(this.exitCode) ?? false
   }
+  /** Its last words, when it failed at the walls of its sandbox. */
+  get refusal(): string | undefined {
+    return this.sandboxDenied ? this.walls?.denials.lastWords : undefined
+  }
   /**
    * The root and its children are bwrap's own processes: a signal that ends them would end the command at
    * once and take its exit code.

@@ -94,6 +94,7 @@ export class ProcessStarter {
           gate: gatehouse?.gate,
           toolCallId: gatehouse?.toolCallId ?? params.metadata?.toolCallId,
           title: gatehouse?.title,
+          refused: refusalBefore(process, table.all()),
           isInternal: isInternal(connection),
         },
         process.startSignal,
@@ -147,6 +148,16 @@ export class ProcessStarter {
     const named = isInternal(connection) ? params.metadata?.gatehouse?.sessionId : undefined
     return (named as SessionId | undefined) ?? session.id
   }
+}
+
+/** What the sandbox of the same command refused, when the session has run it before and now starts it again. */
+function refusalBefore({ seed }: ManagedProcess, all: readonly ManagedProcess[]): string | undefined {
+  const isSame = (other: ManagedProcess['seed']) =>
+    other.sessionId === seed.sessionId &&
+    other.cwd === seed.cwd &&
+    other.argv.length === seed.argv.length &&
+    other.argv.every((word, i) => word === seed.argv[i])
+  return all.findLast((other) => other.hasExited && isSame(other.seed))?.refusal
 }
 
 const isInternal = (connection: WireConnection): boolean => connection.identity.kind === 'internal'

@@ -3,6 +3,9 @@ import type { OutputChunk } from '../processes/output-log.ts'
 
 /** Enough for the last lines of a program that explains itself at length. */
 const TAIL_BYTES = 4_096
+/** Of these, what a person is shown. */
+const SHOWN_LINES = 8
+const SHOWN_CHARACTERS = 1_000
 /** How the walls make themselves felt: errno texts of what they answer, and the names of the mechanisms. */
 const DENIAL =
   /operation not permitted|permission denied|read-only file system|device or resource busy|must be superuser|seccomp|landlock|sandbox|failed to write file/i
@@ -20,6 +23,12 @@ export class DenialWatch {
       ? Buffer.concat([before, bytes.subarray(-TAIL_BYTES)])
       : Buffer.from(bytes.subarray(-TAIL_BYTES))
     this.tails.set(stream, tail.subarray(-TAIL_BYTES))
+  }
+
+  /** The end of what it printed, the streams one after the other. */
+  get lastWords(): string {
+    const text = [...this.tails.values()].map((tail) => tail.toString('utf8').trimEnd()).join('\n')
+    return text.split('\n').slice(-SHOWN_LINES).join('\n').slice(-SHOWN_CHARACTERS).trim()
   }
 
   /** @param exitCode as the wire has it; null while it runs */

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -106,6 +106,57 @@ test('an escalation out of the sandbox is asked about even when nothing dangerou
   hosted.asked()[0]?.allow()
   await completed()
   expect(hosted.model.lastInput).toContain('Process exited with code 0')
+})
+
+/** A command that the sandbox of the thread refuses, under the policy that asks about everything. */
+async function refusedBySandbox(): Promise<string> {
+  hosted = await HostedSessions.start({
+    one: [[{ call: 'exec_command', args: { cmd: 'touch made && echo made it' } }], [{ say: 'done' }]],
+  })
+  recordOnly()
+  const threadId = await hosted.newThread({ sandbox: 'read-only', approvalPolicy: 'untrusted' })
+  await hosted.say(threadId, '[[one]] make it')
+  await expect.poll(() => hosted.asked().length).toBe(1)
+  expect(hosted.asked()[0]?.subject).toMatchObject({ sandbox: 'read-only' })
+  hosted.asked()[0]?.allow()
+  await expect.poll(() => hosted.asked().length, { timeout: 20_000 }).toBe(2)
+  expect(hosted.asked()[1]).toMatchObject({
+    refused: expect.stringContaining('Read-only file system'),
+    reason: expect.stringContaining('without the sandbox?'),
+    subject: { sandbox: 'none', argv: [expect.any(String), '-lc', 'touch made && echo made it'] },
+  })
+  expect(existsSync(join(hosted.work, 'made'))).toBe(false)
+  return threadId
+}
+
+test('what the sandbox refused is asked about with the refusal, and runs without it only after a yes', async () => {
+  await refusedBySandbox()
+  hosted.asked()[1]?.allow()
+  await completed()
+  expect(existsSync(join(hosted.work, 'made'))).toBe(true)
+  expect(hosted.model.lastInput).toContain('made it')
+  const starts = hosted.host.questions.filter(({ gate }) => gate === 'observe')
+  expect(starts.map(({ subject }) => subject.kind === 'command' && subject.sandbox)).toEqual(['read-only', 'none'])
+})
+
+test('a no leaves it refused, and the model is told both', async () => {
+  await refusedBySandbox()
+  hosted.asked()[1]?.deny('stay inside')
+  await completed()
+  expect(existsSync(join(hosted.work, 'made'))).toBe(false)
+  expect(hosted.model.lastInput).toMatch(/Read-only file system.*the sandbox refused it.*stay inside/)
+})
+
+test('where the policy does not ask, a refusal is only told to the model', async () => {
+  hosted = await HostedSessions.start({
+    one: [[{ call: 'exec_command', args: { cmd: 'touch made' } }], [{ say: 'done' }]],
+  })
+  recordOnly()
+  await hosted.say(await hosted.newThread({ sandbox: 'read-only', approvalPolicy: 'on-request' }), '[[one]] make it')
+  await completed()
+  expect(hosted.asked()).toEqual([])
+  expect(hosted.model.lastInput).toContain('Read-only file system')
+  expect(existsSync(join(hosted.work, 'made'))).toBe(false)
 })
 
 test('a page read in the middle of a turn holds what the turn has finished', async () => {

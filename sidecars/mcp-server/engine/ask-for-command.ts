@@ -1,11 +1,21 @@
 /** Puts a command before the clients and acts on the answer. */
 import type { CommandDecision } from '../../protocol/app-server/server-requests.ts'
 import type { CommandExecutionItem } from '../../protocol/app-server/thread-item.ts'
+import type { CommandSubject } from '../../protocol/subject.ts'
 import type { ActiveTurn } from './active-turn.ts'
 import { commandEnvironment } from './command-environment.ts'
 import { sessionKey, type CommandPlan, type CommandRequest } from './command-approval.ts'
 import type { ThreadRuntime } from './thread-runtime.ts'
 import { TurnStop, type ToolOutput } from './tool-call.ts'
+
+/** What a person is asked to say yes to. */
+export interface CommandQuestion {
+  plan: Extract<CommandPlan, { do: 'ask' }>
+  /** The walls that it would run behind. */
+  sandbox: CommandSubject['sandbox']
+  /** Its last words when the sandbox refused it. */
+  refused?: string
+}
 
 export interface ApprovedCommand {
   outsideSandbox: boolean
@@ -27,7 +37,7 @@ export async function askForCommand(
   turn: ActiveTurn,
   request: CommandRequest,
   item: CommandExecutionItem,
-  plan: Extract<CommandPlan, { do: 'ask' }>,
+  { plan, sandbox, refused }: CommandQuestion,
   signal: AbortSignal,
 ): Promise<ApprovedCommand | { output: ToolOutput }> {
   const startedAtMs = thread.services.nowMs()
@@ -61,8 +71,9 @@ export async function askForCommand(
           envChanges: commandEnvironment(),
           tty: request.tty,
           stdin: request.tty ? 'tty' : 'none',
-          sandbox: 'none',
+          sandbox,
         },
+        ...(refused !== undefined && { refused }),
       },
     )
     .then((answer) => {
@@ -80,7 +91,7 @@ export async function askForCommand(
     }
   }
   const verdict = await act(thread, request, decision)
-  if (verdict === 'run') return { outsideSandbox: true, isApproved: true, startedAtMs: announced }
+  if (verdict === 'run') return { outsideSandbox: request.escalated, isApproved: true, startedAtMs: announced }
   thread.finishItem(turn.id, { ...item, status: 'declined' }, announced)
   if (verdict === 'stop') throw new TurnStop('cancelled by the user')
   return { output: { content: words ? `exec_command failed: rejected by user: ${words}` : REJECTED, success: false } }

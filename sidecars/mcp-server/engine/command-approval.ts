@@ -46,6 +46,16 @@ export async function planCommand(
   return { do: 'ask', reason: request.justification ?? judged.reason, amendment, choices }
 }
 
+/** The question after the sandbox refused a command: the same again, without it. */
+export function retryPlan(): Extract<CommandPlan, { do: 'ask' }> {
+  return {
+    do: 'ask',
+    reason: 'The sandbox refused it. Run it again without the sandbox?',
+    amendment: null,
+    choices: ['accept', 'acceptForSession', 'cancel'],
+  }
+}
+
 function situationOf(request: CommandRequest, judged: CommandVerdict, sandboxed: boolean): PolicySituation {
   if (judged.verdict === 'ask') return 'rulePrompt'
   if (judged.dangerous) return 'dangerous'

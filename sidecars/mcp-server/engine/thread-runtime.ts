@@ -26,6 +26,8 @@ export interface AskMore {
   announce?: () => void
   /** Exactly what is done on a yes. */
   subject?: Subject
+  /** Last words of the same command when its sandbox refused it. */
+  refused?: string
 }
 
 export interface ThreadRuntime {

@@ -321,7 +321,7 @@ export class ThreadSession implements ThreadRuntime {
     params: ServerRequestMap[M]['params'],
     signal: AbortSignal,
     flag: ThreadActiveFlag,
-    { announce, subject }: AskMore = {},
+    { announce, subject, refused }: AskMore = {},
   ): Promise<ServerRequestMap[M]['answer']> {
     this.flags.push(flag)
     this.announceStatus()
@@ -331,6 +331,7 @@ export class ThreadSession implements ThreadRuntime {
         threadId: this.id,
         signal,
         ...(subject && { subject }),
+        ...(refused !== undefined && { refused }),
       })
     } finally {
       this.flags.splice(this.flags.indexOf(flag), 1)

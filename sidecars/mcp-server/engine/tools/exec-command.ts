@@ -2,10 +2,12 @@
 import type { CommandExecutionItem } from '../../../protocol/app-server/thread-item.ts'
 import { spawnErrorKindOf, type ExecStart } from '../../../exec-server/client/index.ts'
 import { shellJoin } from '../../rollout/shell-join.ts'
+import { policyAction } from '../../../rules/approval-policy.ts'
+import type { CommandSubject } from '../../../protocol/subject.ts'
 import type { ActiveTurn } from '../active-turn.ts'
 import { askForCommand, type ApprovedCommand } from '../ask-for-command.ts'
 import { commandEnvironment } from '../command-environment.ts'
-import { planCommand, sessionKey, type CommandRequest } from '../command-approval.ts'
+import { planCommand, retryPlan, sessionKey, type CommandRequest } from '../command-approval.ts'
 import { commandActions } from '../command-actions.ts'
 import { chunkId, CommandItemStream } from '../command-item-stream.ts'
 import { commandAnswerText, DEFAULT_OUTPUT_TOKENS } from '../output-text.ts'
@@ -13,11 +15,15 @@ import type { ThreadRuntime } from '../thread-runtime.ts'
 import { argumentsOf, ToolFailure, type ToolCall, type ToolHandler, type ToolOutput } from '../tool-call.ts'
 import { readBoolean, readNumber, readText, readTexts } from '../tool-arguments.ts'
 import { patchInShell } from '../patch-in-shell.ts'
+import type { Terminal } from '../terminals.ts'
 import { runPatch } from './apply-patch.ts'
 
 const DEFAULT_YIELD_MS = 10_000
 const MIN_YIELD_MS = 250
 const MAX_YIELD_MS = 30_000
+/** Of the output of a command that its sandbox refused, what the owner is shown. */
+const REFUSAL_LINES = 8
+const REFUSAL_CHARACTERS = 1_000
 
 export function execCommandTool(thread: ThreadRuntime): ToolHandler {
   return {
@@ -52,8 +58,53 @@ async function run(thread: ThreadRuntime, call: ToolCall, turn: ActiveTurn, sign
 
   const yieldMs = clamp(readNumber(args, 'yield_time_ms') ?? DEFAULT_YIELD_MS, MIN_YIELD_MS, MAX_YIELD_MS)
   const maxTokens = readNumber(args, 'max_output_tokens') ?? DEFAULT_OUTPUT_TOKENS
-  return startAndAnswer(thread, turn, request, item, approved, { yieldMs, maxTokens }, signal)
+  const run = { thread, turn, request, limits: { yieldMs, maxTokens }, signal }
+  const first = await startAndWait(run, item, approved)
+  const asksAgain = policyAction(turn.settings.approvalPolicy, 'sandboxDenial') === 'ask'
+  if (!asksAgain || approved.outsideSandbox || first.terminal.exitCode === null || !first.terminal.sandboxDenied)
+    return answerOf(run, first)
+  return retryOutside(run, first)
 }
+
+/** One call of the tool on its way. */
+interface CommandRun {
+  thread: ThreadRuntime
+  turn: ActiveTurn
+  request: CommandRequest
+  limits: { yieldMs: number; maxTokens: number }
+  signal: AbortSignal
+}
+interface Attempt {
+  terminal: Terminal
+  startedAtMs: number
+}
+
+/**
+ * The sandbox refused it: a person is shown what was refused, and only their yes runs it again, without the
+ * sandbox. The model gets what the last attempt said.
+ */
+async function retryOutside(run: CommandRun, first: Attempt): Promise<ToolOutput> {
+  const { thread, turn, signal } = run
+  const request = { ...run.request, escalated: true }
+  const item = commandItem(`${first.terminal.itemId}-outside`, request)
+  const refused = lastLines(first.terminal.output.text)
+  const approved = thread.approvals.commands.has(sessionKey(request))
+    ? { outsideSandbox: true, isApproved: true, startedAtMs: null }
+    : await askForCommand(thread, turn, request, item, { plan: retryPlan(), sandbox: 'none', refused }, signal)
+  if (!('output' in approved)) {
+    if (first.terminal.ended) thread.terminals.forget(first.terminal)
+    return answerOf(run, await startAndWait({ ...run, request }, item, approved))
+  }
+  const said = answerOf(run, first)
+  return {
+    ...said,
+    content: `${String(said.content).trimEnd()}\n[the sandbox refused it, and running it without was not allowed: ${String(approved.output.content)}]\n`,
+  }
+}
+
+/** The end of what a command printed: where programs say why they failed. */
+const lastLines = (text: string): string =>
+  text.trimEnd().split('\n').slice(-REFUSAL_LINES).join('\n').slice(-REFUSAL_CHARACTERS)
 
 async function approve(
   thread: ThreadRuntime,
@@ -69,18 +120,29 @@ async function approve(
   signal.throwIfAborted()
   if (plan.do === 'refuse') return { output: { content: plan.text, success: false } }
   if (plan.do === 'run') return { outsideSandbox: plan.outsideSandbox, isApproved: false, startedAtMs: null }
-  return askForCommand(thread, turn, request, item, plan, signal)
+  return askForCommand(thread, turn, request, item, { plan, sandbox: sandboxName(turn, request) }, signal)
 }
 
-async function startAndAnswer(
-  thread: ThreadRuntime,
-  turn: ActiveTurn,
-  request: CommandRequest,
+/** The walls that a command runs behind once it is approved. */
+function sandboxName({ settings }: ActiveTurn, { escalated }: CommandRequest): CommandSubject['sandbox'] {
+  switch (settings.sandboxPolicy.type) {
+    case 'dangerFullAccess':
+      return 'none'
+    case 'externalSandbox':
+      return escalated ? 'none' : 'external'
+    case 'readOnly':
+      return escalated ? 'none' : 'read-only'
+    case 'workspaceWrite':
+      return escalated ? 'none' : 'workspace-write'
+  }
+}
+
+/** Starts it and waits until it has ended or `yieldMs` passed. */
+async function startAndWait(
+  { thread, turn, request, limits, signal }: CommandRun,
   item: CommandExecutionItem,
   approved: ApprovedCommand,
-  limits: { yieldMs: number; maxTokens: number },
-  signal: AbortSignal,
-): Promise<ToolOutput> {
+): Promise<Attempt> {
   const startedAtMs = thread.services.nowMs()
   const stream = new CommandItemStream(thread, turn.id, item, approved.startedAtMs)
   const sandbox = approved.outsideSandbox ? null : thread.services.sandboxObject(turn.settings)
@@ -114,6 +176,10 @@ async function startAndAnswer(
   }
   stream.started(terminal)
   await terminal.settle(limits.yieldMs, signal)
+  return { terminal, startedAtMs }
+}
+
+function answerOf({ thread, limits }: CommandRun, { terminal, startedAtMs }: Attempt): ToolOutput {
   const output = terminal.takeUnread()
   if (terminal.ended) thread.terminals.forget(terminal)
   return {
