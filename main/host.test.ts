@@ -503,6 +503,18 @@ describe('host.invoke', () => {
     expect(launcher.running('network-proxy').configured.at(-1)).toMatchObject({ unknownHost: 'block' })
   })
 
+  it('hands the owner’s network.toml to the proxy, and what becomes of it', async () => {
+    const proxy = () => launcher.running('network-proxy')
+    expect(proxy().params?.config).not.toHaveProperty('ownerFile')
+    const path = join(dataDir, 'network.toml')
+    await writeFile(path, 'enable_socks5_udp = true\n')
+    await until(() => proxy().configured.length > 0)
+    expect(proxy().configured.at(-1)).toMatchObject({ ownerFile: { path, text: 'enable_socks5_udp = true\n' } })
+    proxy().crash('test')
+    await until(() => proxy().generation === 2 && proxy().params)
+    expect(proxy().params?.config).toMatchObject({ ownerFile: { path } })
+  })
+
   it('reads output as bytes, and knows when there is no such process', async () => {
     exec().peer.notify('processes/changed', { process: processFacts() })
     await until(() => tables().processes.prc_1)

@@ -1,10 +1,12 @@
 /** The host: everything but the screen. Composition only; the app and `gatehouse serve` make one each. */
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import type { InvokeChannel, Invokes, ThreadNews } from '../preload/api.ts'
 import type { Actor } from '../sidecars/protocol/decision.ts'
 import { Agents } from './agents/agents.ts'
 import type { RunHandle, RunRequest, RunSink } from './control/controlled-host.ts'
 import { Egress } from './egress/egress.ts'
+import { NetworkFile } from './egress/network-file.ts'
 import { ProxyRules } from './egress/proxy-rules.ts'
 import type { Feed } from './feed/feed.ts'
 import { followSidecars, type Clients } from './host/follow-sidecars.ts'
@@ -93,6 +95,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     internalToken: randomBytes(32).toString('base64url'),
     settings: () => settings.current,
     baseEnvironment: () => baseEnvironment,
+    ownerFile: () => networkFile.current,
     execSocket: () => links['exec-server'].view().endpoints.unix ?? null,
   }
   const supervisor = new Supervisor({
@@ -127,6 +130,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
         message: `A change of settings was refused by ${SIDECAR_WORDS[name]}; restart it to apply them.`,
         detail: message,
       })
+  })
+  const networkFile = new NetworkFile(join(dataDir, 'network.toml'), () => {
+    const link = links['network-proxy']
+    // One that could not start because of the file is started with what it says now.
+    if (['failed', 'backoff'].includes(link.view().state)) void link.restart()
+    else void configs['network-proxy'].sync()
   })
   const tables = createTables(foundation, proxy)
   const { sessions, processes, approvals, connections } = tables
@@ -181,6 +190,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     supervisor,
     agents: new Agents({ findProgram: (name) => programs.find(name), attached: () => sessions.openAgents() }),
   })
+  await networkFile.start()
   await rules.start()
   await projects.apply()
 
@@ -219,6 +229,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     async stop(deadlineMs) {
       const endsAtMs = Date.now() + deadlineMs
       sampler.stop()
+      networkFile.stop()
       shells.stop()
       approvals.dispose('Gatehouse stops')
       await runs.close()

@@ -24,6 +24,8 @@ export interface ConfigSources {
   internalToken: string
   settings(): Settings
   baseEnvironment(): Record<string, string>
+  /** The owner's `network.toml`. */
+  ownerFile(): NetworkProxyConfig['ownerFile']
   /** Where the exec server says it can be reached; null while it never was. */
   execSocket(): string | null
 }
@@ -59,6 +61,7 @@ export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
 /** Members that are left out have the proxy's own defaults; rules come beside it. */
 export function networkProxyConfigOf(sources: ConfigSources): Partial<NetworkProxyConfig> {
   const { proxyPort, unknownHost, allowLocalBinding, networkMode, inspectHttps } = sources.settings()
+  const ownerFile = sources.ownerFile()
   return {
     http: { host: LOOPBACK, port: proxyPort },
     socks: { host: LOOPBACK, port: 0 },
@@ -67,6 +70,7 @@ export function networkProxyConfigOf(sources: ConfigSources): Partial<NetworkPro
     allowLocalBinding,
     mode: networkMode,
     inspectHttps,
+    ...(ownerFile && { ownerFile }),
   }
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { array, object } from '../protocol/decode.ts'
 import {
@@ -20,7 +23,7 @@ const emptyAnswer = object({})
 const revisionAnswer = object({ revision: unknown })
 
 /** A sidecar under a host that answers every question with `verdict`. */
-async function sidecar(config: Record<string, unknown> = {}, verdict: 'allow' | 'deny' = 'deny') {
+async function sidecar(config: Record<string, unknown> = {}, verdict: 'allow' | 'deny' = 'deny', runDir = '/r') {
   const [hostEnd, sidecarEnd] = memoryPair()
   const host = new RpcPeer(hostEnd)
   const connections = new Map<string, ConnectionFacts>()
@@ -42,7 +45,7 @@ async function sidecar(config: Record<string, unknown> = {}, verdict: 'allow' | 
     }
   })
   const peer = new RpcPeer(sidecarEnd)
-  const params = { protocolVersion: 1, instanceId: 'i', generation: 1, dataDir: '/d', runDir: '/r' }
+  const params = { protocolVersion: 1, instanceId: 'i', generation: 1, dataDir: '/d', runDir }
   const instance = await underHost({
     host: peer,
     params: { ...params, config: { http: { host: '127.0.0.1', port: 0 }, ...config } },
@@ -155,5 +158,56 @@ describe('the proxy under a host', () => {
     peer.start()
     const client = await RawClient.open(Number(new URL(instance.endpoints.http!).port))
     expect((await client.send(connectTo('a.test:443')).answer()).status).toBe(403)
+  })
+
+  describe('the owner’s network.toml', () => {
+    const ownerFile = (text: string) => ({ path: '/d/network.toml', text })
+    const HOOKED = ownerFile(
+      '[mitm.hooks.a]\nhost = "127.0.0.1"\nmethods = ["GET"]\npath_prefixes = ["/api"]\naction = ["none"]\n[mitm.actions.none]\n',
+    )
+    const RULES = { rules: [{ id: 'rul_1', pattern: '127.0.0.1', verdict: 'allow', scope: 'always' }] }
+    const plain = async (port: number) => {
+      const client = await RawClient.open(port)
+      return (await client.send('GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n').answer()).headers
+    }
+
+    it('is in force from the start, and live', async () => {
+      const runDir = mkdtempSync(join(tmpdir(), 'gatehouse-owner-file-'))
+      onTestFinished(() => rmSync(runDir, { recursive: true }))
+      const { instance, port } = await sidecar({ ...RULES, ownerFile: HOOKED }, 'deny', runDir)
+      expect((await plain(port))['x-proxy-error']).toBe('blocked-by-mitm-required')
+      const address = { http: { host: '127.0.0.1', port: 0 } }
+      await instance.configure({ ...address, ...RULES })
+      expect((await plain(port))['x-proxy-error']).toBe('upstream-failure')
+      await instance.configure({ ...address, ...RULES, ownerFile: HOOKED })
+      expect((await plain(port))['x-proxy-error']).toBe('blocked-by-mitm-required')
+      // One that is broken leaves what was in force.
+      await expect(instance.configure({ ...address, ...RULES, ownerFile: ownerFile('[mitm.hook]') })).rejects.toThrow(
+        '/d/network.toml: network.mitm.hook: unknown key',
+      )
+      expect((await plain(port))['x-proxy-error']).toBe('blocked-by-mitm-required')
+    })
+
+    it.each([
+      ['a broken key', ownerFile('[mitm.hook]'), '/d/network.toml: network.mitm.hook: unknown key'],
+      ['a setting', ownerFile('mode = "full"'), '/d/network.toml: network.mode: is the setting networkMode'],
+      [
+        'a secret that is not there',
+        ownerFile(
+          '[mitm.actions.a]\ninject_request_headers = [{ name = "X-A", secret_env_var = "GATEHOUSE_NO_SUCH" }]',
+        ),
+        '/d/network.toml: network.mitm.actions.a.inject_request_headers[0].secret_env_var: the variable GATEHOUSE_NO_SUCH is not set',
+      ],
+      [
+        'a key that others can read',
+        ownerFile('[mitm_ca]\ncertificate_file = "/nowhere.pem"\nprivate_key_file = "/b"\n[mitm]\ninspect_all = true'),
+        'mitm_ca.certificate_file: /nowhere.pem cannot be read (ENOENT)',
+      ],
+    ])('with %s stops the start, by name', async (_what, file, message) => {
+      await expect(sidecar({ ownerFile: file })).rejects.toMatchObject({
+        code: 'invalidParams',
+        message: expect.stringContaining(message) as string,
+      })
+    })
   })
 })

@@ -13,6 +13,7 @@ import type { RpcPeer } from '../rpc/peer.ts'
 import type { HostContext, SidecarInstance } from '../rpc/sidecar.ts'
 import { UnusableAuthority } from './certificates/own-authority.ts'
 import { ConfigError } from './config/config-error.ts'
+import { parseOwnerFile, type OwnerConfig } from './config/owner-file.ts'
 import { parseInspection } from './inspection/inspection-config.ts'
 import type { InspectionSettings } from './inspection/inspection-settings.ts'
 import { loadRequirements } from './managed/requirements.ts'
@@ -92,7 +93,10 @@ function readConfig(config: unknown): NetworkProxyConfig {
   }
 }
 
-function settingsOf(config: NetworkProxyConfig): ProxySettings {
+/** @throws ConfigError */
+function settingsOf(sent: NetworkProxyConfig): ProxySettings {
+  const file = sent.ownerFile ? parseOwnerFile(sent.ownerFile) : {}
+  const config = { ...sent, ...file }
   return {
     enabled: config.enabled,
     http: config.http,
@@ -107,13 +111,18 @@ function settingsOf(config: NetworkProxyConfig): ProxySettings {
     limitedAllowsWebsocket: config.limitedAllowsWebsocket,
     unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
     askTimeoutMs: config.askTimeoutMs,
-    inspection: inspectionOf(config),
+    inspection: inspectionOf(file, sent),
   }
 }
 
-function inspectionOf({ mitm, mitmCa, inspectHttps }: NetworkProxyConfig): InspectionSettings {
-  const settings = parseInspection(mitm, mitmCa, process.env)
-  return inspectHttps ? { ...settings, everything: true } : settings
+function inspectionOf({ mitm, mitmCa }: OwnerConfig, sent: NetworkProxyConfig): InspectionSettings {
+  try {
+    const settings = parseInspection(mitm, mitmCa, process.env)
+    return sent.inspectHttps ? { ...settings, everything: true } : settings
+  } catch (error) {
+    if (error instanceof ConfigError && sent.ownerFile) throw new ConfigError(sent.ownerFile.path, error.message)
+    throw error
+  }
 }
 
 /** Rules are taken whole or not at all; the error names the one that is wrong. */

@@ -131,10 +131,11 @@ export const networkProxyConfig = object({
   mode: withDefault(literal('full', 'limited'), 'full' as const),
   /** Every HTTPS host is inspected, but for the exclusions in `mitm`. */
   inspectHttps: withDefault(boolean, false),
-  /** Table of inspection hooks, actions and exclusions; the proxy reads it and names what is wrong in it. */
-  mitm: optional(unknown),
-  /** An authority of the owner: {certificate_file, private_key_file}. Absent: one for each launch. */
-  mitmCa: optional(unknown),
+  /**
+   * The owner's `network.toml`: inspection hooks, an authority of their own and rare switches. The proxy reads
+   * it and names what is wrong in it; `problem` says why there is no text.
+   */
+  ownerFile: optional(object({ path: string, text: optional(string), problem: optional(string) })),
   allowUpstreamProxy: withDefault(boolean, false),
   /** Off: nothing listens and nothing is forwarded. */
   enabled: withDefault(boolean, true),

@@ -34,7 +34,8 @@ export function parseDocument(path: string, text: string): Record<string, unknow
   }
 }
 
-function networkTable(document: Record<string, unknown>): unknown {
+/** The network object of a document that is one, or that holds one as its only table. */
+export function networkTable(document: Record<string, unknown>): unknown {
   const keys = Object.keys(document)
   return keys.length === 1 && keys[0] === 'network' ? document.network : document
 }

@@ -76,7 +76,8 @@ async function lease(mitm: unknown, inspectHttps: boolean, name: string): Promis
   mkdirSync(runDir, { mode: 0o700 })
   const rules = [{ id: 'rul_1', pattern: 'localhost', verdict: 'allow', scope: 'always' }] as unknown as NetworkRule[]
   const address = { host: '127.0.0.1', port: 0 }
-  const config = { http: address, socks: address, unknownHost: 'block', rules, mitm, inspectHttps }
+  const ownerFile = { path: '/network.toml', text: JSON.stringify({ mitm }) }
+  const config = { http: address, socks: address, unknownHost: 'block', rules, ownerFile, inspectHttps }
   const sidecar = await launchSidecar('network-proxy', { dataDir: folder, runDir, config }, (host) =>
     host.onNotification(
       'connections/changed',
