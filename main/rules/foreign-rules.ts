@@ -1,13 +1,8 @@
 import { join } from 'node:path'
 import { realTarget } from '../../sidecars/rules/writable-places.ts'
+import type { ForeignFolder } from '../../sidecars/rules/foreign-folders.ts'
+import type { ScopedRules } from '../../sidecars/rules/rules-in-force.ts'
 import { RuleFolder, type LoadedRules } from './rule-folder.ts'
-
-/** A folder of rules that is not ours: read live and never written. */
-export interface ForeignFolder {
-  path: string
-  /** Its rules hold for what runs below this folder; null = everywhere. */
-  below: string | null
-}
 
 interface Opened {
   folder: RuleFolder
@@ -47,19 +42,9 @@ export class ForeignRules {
     return joined([...this.opened.values()])
   }
 
-  /** What holds for everything. */
-  everywhere(): LoadedRules {
-    return joined([...this.opened.values()].filter(({ below }) => below === null))
-  }
-
-  /** The folders below which something more holds than everywhere. */
-  scopes(): string[] {
-    return [...new Set([...this.opened.values()].map(({ below }) => below))].filter((below) => below !== null)
-  }
-
-  /** What holds below one of `scopes()` alone. */
-  of(scope: string): LoadedRules {
-    return joined([...this.opened.values()].filter(({ below }) => below === scope))
+  /** The same with the folders below which it holds. */
+  scoped(): ScopedRules[] {
+    return [...this.opened.values()].map(({ folder, below }) => ({ ...folder.current(), below }))
   }
 
   /** Whether a file, as named in a rule's place, belongs to one of these folders. */

@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { PROJECT_RULES } from '../../sidecars/rules/foreign-folders.ts'
 import { realTarget } from '../../sidecars/rules/writable-places.ts'
 
-/** Where a project keeps rules of its own, below its folder. */
-export const PROJECT_RULES = join('.gatehouse', 'rules')
 /** A project that gets such a folder is noticed this late. */
 const REMEMBERED_MS = 5_000
 const MOST_REMEMBERED = 500

@@ -1,13 +1,12 @@
 import { readdir } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { ProjectView } from '../../preload/api.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
+import { foreignFoldersOf, PROJECT_RULES } from '../../sidecars/rules/foreign-folders.ts'
 import { realTarget } from '../../sidecars/rules/writable-places.ts'
 import type { Notices } from '../feed/notices.ts'
-import type { Settings, SettingsStore } from '../settings/settings.ts'
-import type { ForeignFolder } from './foreign-rules.ts'
-import { findProject, PROJECT_RULES } from './project-folder.ts'
+import type { SettingsStore } from '../settings/settings.ts'
+import { findProject } from './project-folder.ts'
 import type { Rules } from './rules.ts'
 
 export interface ProjectTrustOptions {
@@ -67,18 +66,6 @@ export class ProjectTrust {
     const { projects } = this.options.settings.current
     return Object.hasOwn(projects, root) ? projects[root]! : 'unknown'
   }
-}
-
-/** The folders of rules that the settings let in beside the owner's own. */
-export function foreignFoldersOf({
-  projects,
-  readCodexRules,
-}: Pick<Settings, 'projects' | 'readCodexRules'>): ForeignFolder[] {
-  const trusted = Object.keys(projects).filter((root) => projects[root] === 'trusted')
-  const folders: ForeignFolder[] = trusted.map((root) => ({ path: join(root, PROJECT_RULES), below: root }))
-  if (readCodexRules)
-    folders.push({ path: join(process.env.CODEX_HOME ?? join(homedir(), '.codex'), 'rules'), below: null })
-  return folders
 }
 
 const noticeId = (root: string): string => `project ${root}`

@@ -12,11 +12,12 @@ import {
 import { judgeConnection, rulesForProxy, type ProxyRules } from '../../sidecars/rules/judge-connection.ts'
 import { judgementOf, type Judgement } from '../../sidecars/rules/judgement.ts'
 import { proposeCommandRules, proposeHostRule, shellTextOf } from '../../sidecars/rules/proposed-rule.ts'
-import { ForeignRules, type ForeignFolder } from './foreign-rules.ts'
+import type { ForeignFolder } from '../../sidecars/rules/foreign-folders.ts'
+import { ForeignRules } from './foreign-rules.ts'
 import { AMENDED_FILE, RuleFolder, type RuleProblem } from './rule-folder.ts'
 import { parseRuleFile, parseSingleRule } from '../../sidecars/rules/rule-file.ts'
 import { ruleIdOf, type HostRule, type Rule } from '../../sidecars/rules/rule.ts'
-import { RulesInForce } from './rules-in-force.ts'
+import { RulesInForce } from '../../sidecars/rules/rules-in-force.ts'
 import { SessionGrants, type SessionGrant } from './session-grants.ts'
 
 export { stepText, stepView, decidingStep, type JudgedStep, type Judgement } from '../../sidecars/rules/judgement.ts'
@@ -352,7 +353,7 @@ export class Rules {
     const { rules: saved, executables } = this.folder.current()
     for (const { text } of saved) this.unsaved.delete(text)
     this.byId = new Map(this.all().map((rule) => [rule.id, rule]))
-    this.inForce = RulesInForce.of([...this.standing(), ...this.sessionHosts], executables, this.foreign)
+    this.inForce = RulesInForce.of([...this.standing(), ...this.sessionHosts], executables, this.foreign.scoped())
     for (const listener of this.listeners) listener()
   }
 

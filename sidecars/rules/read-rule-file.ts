@@ -50,8 +50,11 @@ export async function readRuleFile(path: string, options: ReadOptions = {}): Pro
   return { ...restrictions(file, good), problems, good }
 }
 
-/** Every `*.rules` file of a folder, in the order of their names; a folder that is missing holds none. */
-export async function readRuleFolder(path: string): Promise<Omit<ReadRules, 'good'>> {
+/**
+ * Every `*.rules` file of a folder, in the order of their names; a folder that is missing holds none. The files
+ * of a foreign one go by their whole path.
+ */
+export async function readRuleFolder(path: string, isForeign = false): Promise<Omit<ReadRules, 'good'>> {
   let names: string[]
   try {
     names = (await readdir(path)).filter((name) => name.endsWith('.rules') && !isByproduct(name)).sort()
@@ -60,7 +63,8 @@ export async function readRuleFolder(path: string): Promise<Omit<ReadRules, 'goo
     const message = `the folder cannot be read: ${(error as Error).message}`
     return { rules: [], executables: [], problems: [{ file: path, line: null, message }] }
   }
-  const read = await Promise.all(names.map((name) => readRuleFile(join(path, name))))
+  const paths = names.map((name) => join(path, name))
+  const read = await Promise.all(paths.map((file) => readRuleFile(file, isForeign ? { name: file } : {})))
   return {
     rules: read.flatMap(({ rules }) => rules),
     executables: read.flatMap(({ executables }) => executables),

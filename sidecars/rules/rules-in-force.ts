@@ -1,7 +1,14 @@
-import type { CommandRules } from '../../sidecars/rules/judge-command.ts'
-import type { CommandRule, HostExecutable, HostRule, Rule } from '../../sidecars/rules/rule.ts'
-import { pathsOutside, realTarget } from '../../sidecars/rules/writable-places.ts'
-import type { ForeignRules } from './foreign-rules.ts'
+import type { CommandRules } from './judge-command.ts'
+import type { CommandRule, HostExecutable, HostRule, Rule } from './rule.ts'
+import { pathsOutside, realTarget } from './writable-places.ts'
+
+/** Rules that are not the owner's own, and where they hold. */
+export interface ScopedRules {
+  /** Real path of the folder below which they hold; null = everywhere. */
+  below: string | null
+  rules: readonly Rule[]
+  executables: readonly HostExecutable[]
+}
 
 interface Project {
   /** Real path of the folder below which its rules hold. */
@@ -24,14 +31,20 @@ export class RulesInForce {
   ) {}
 
   /** `own`: rules of the owner's files and of sessions, which hold everywhere. */
-  static of(own: readonly Rule[], executables: readonly HostExecutable[], foreign: ForeignRules): RulesInForce {
-    const everywhere = foreign.everywhere()
-    const rules = [...own, ...everywhere.rules]
-    const programs = [...executables, ...everywhere.executables]
-    const scopes = foreign.scopes().sort((a, b) => b.length - a.length)
+  static of(
+    own: readonly Rule[],
+    executables: readonly HostExecutable[],
+    foreign: readonly ScopedRules[],
+  ): RulesInForce {
+    const everywhere = foreign.filter(({ below }) => below === null)
+    const rules = [...own, ...everywhere.flatMap((loaded) => loaded.rules)]
+    const programs = [...executables, ...everywhere.flatMap((loaded) => loaded.executables)]
+    const scopes = [...new Set(foreign.map(({ below }) => below))]
+      .filter((below) => below !== null)
+      .sort((a, b) => b.length - a.length)
     const projects = scopes.map((below): Project => {
       // A project in a project has its rules and those around it.
-      const around = scopes.filter((scope) => isWithin(below, scope)).map((scope) => foreign.of(scope))
+      const around = foreign.filter((loaded) => loaded.below !== null && isWithin(below, loaded.below))
       const inProject = around.flatMap((loaded) => loaded.rules)
       return {
         below,
