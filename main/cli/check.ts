@@ -1,16 +1,14 @@
 import { statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { decidingStep, stepText, stepView, type Judgement } from '../../sidecars/rules/judgement.ts'
 import { judgeCommand, judgeShellText, type CommandContext } from '../../sidecars/rules/judge-command.ts'
+import { readForeignFolders } from '../../sidecars/rules/foreign-folders.ts'
 import { ProgramPath } from '../../sidecars/rules/program-path.ts'
 import type { Effect } from '../../sidecars/rules/rule.ts'
 import { loadShellGrammar } from '../../sidecars/rules/shell-grammar.ts'
 import { pathsOutside, realTarget } from '../../sidecars/rules/writable-places.ts'
 import { hostFolders } from '../control/data-folder.ts'
-import { foreignFoldersOf } from '../rules/project-trust.ts'
-import { readSettings } from '../settings/settings-fields.ts'
 import { readRulesAtRest, type RulesAtRest } from '../rules/rules-at-rest.ts'
 import { CommandError, UsageError, type Command } from './command.ts'
 import { printLine, visible, warn } from './print.ts'
@@ -102,23 +100,11 @@ async function readRules({ ruleFiles, cwd }: Question): Promise<RulesAtRest> {
 /** The owner's rules, and what the settings let in beside them for this folder. */
 async function foldersFor(cwd: string): Promise<string[]> {
   const { dataDir } = hostFolders()
-  const text = await readFile(join(dataDir, 'settings.json'), 'utf8').catch(() => '{}')
-  const { settings } = readSettings(asObject(text))
   const here = realTarget(cwd) ?? cwd
-  const foreign = foreignFoldersOf(settings).filter(
-    ({ below }) => below === null || pathsOutside([here], [below], []).length === 0,
+  const foreign = (await readForeignFolders(dataDir)).filter(
+    ({ below }) => below === null || pathsOutside([here], [realTarget(below) ?? below], []).length === 0,
   )
   return [join(dataDir, 'rules'), ...foreign.map(({ path }) => path)]
-}
-
-/** A file of settings that is broken lets nothing in. */
-function asObject(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
 }
 
 function judge({ command, cwd, writable }: Question, rules: RulesAtRest, context: CommandContext): Judgement {

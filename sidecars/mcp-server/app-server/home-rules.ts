@@ -1,8 +1,12 @@
-/** Command rules of a home folder, judged by the one rule engine and read anew when a file changes. */
+/**
+ * Command rules of a home folder, and those that its settings let in beside them (trusted projects), judged by
+ * the one rule engine and read anew when a file changes.
+ */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { appendRule } from '../../rules/append-rule.ts'
 import { whyNotOffered } from '../../rules/banned-prefix.ts'
+import { readForeignFolders, type ForeignFolder } from '../../rules/foreign-folders.ts'
 import { judgeCommand, type CommandContext, type CommandRules as Rules } from '../../rules/judge-command.ts'
 import { dangerOf, decidingStep, isKnownSafe, type Judgement } from '../../rules/judgement.ts'
 import { ProgramPath } from '../../rules/program-path.ts'
@@ -10,11 +14,13 @@ import { readRuleFolder, type RuleProblem } from '../../rules/read-rule-file.ts'
 import { parseRuleFile } from '../../rules/rule-file.ts'
 import { commandRuleText } from '../../rules/rule-text.ts'
 import type { CommandRule } from '../../rules/rule.ts'
+import { RulesInForce } from '../../rules/rules-in-force.ts'
 import { loadShellGrammar, type ShellGrammar } from '../../rules/shell-grammar.ts'
+import { realTarget } from '../../rules/writable-places.ts'
 import type { CommandRules, CommandVerdict } from '../engine/services.ts'
 
 export interface HomeRulesOptions {
-  /** The folder that holds `rules/`. */
+  /** The folder that holds `rules/` and `settings.json`. */
   home: string
   /** What is wrong with a file, once for each state of the folder. */
   onProblem?: (message: string) => void
@@ -23,7 +29,7 @@ export interface HomeRulesOptions {
 export class HomeRules implements CommandRules {
   private readonly folder: string
   private readonly programs = new ProgramPath(process.env.PATH ?? '')
-  private loaded: { signature: string; rules: Rules } | undefined
+  private loaded: { signature: string; rules: RulesInForce } | undefined
   /** Loaded with the first command that is judged. */
   private grammar: Promise<ShellGrammar | null> | undefined
 
@@ -31,8 +37,8 @@ export class HomeRules implements CommandRules {
     this.folder = join(options.home, 'rules')
   }
 
-  async judge(argv: readonly string[]): Promise<CommandVerdict> {
-    const judgement = await this.judgeBy(await this.rules(), argv)
+  async judge(argv: readonly string[], cwd: string): Promise<CommandVerdict> {
+    const judgement = await this.judgeBy((await this.rules()).commandsAt(cwd), argv)
     const danger = dangerOf(judgement)
     const verdict = verdictOf(judgement)
     const reason = decidingStep(judgement)?.because
@@ -50,10 +56,9 @@ export class HomeRules implements CommandRules {
     }
   }
 
-  async acceptsPrefix(prefix: readonly string[], argv: readonly string[]): Promise<boolean> {
+  async acceptsPrefix(prefix: readonly string[], argv: readonly string[], cwd: string): Promise<boolean> {
     if (prefix.length === 0 || whyNotOffered(prefix) !== undefined) return false
-    const rules = await this.rules()
-    const added = { ...rules, commands: [...rules.commands, allowRule(prefix)] }
+    const added = (await this.rules()).commandsAt(cwd, [allowRule(prefix)])
     return (await this.judgeBy(added, argv)).verdict === 'allow'
   }
 
@@ -74,27 +79,37 @@ export class HomeRules implements CommandRules {
     return judgeCommand({ argv: [...argv], envChanges: {} }, rules, context)
   }
 
-  private async rules(): Promise<Rules> {
-    const signature = await this.sign()
+  private async rules(): Promise<RulesInForce> {
+    const foreign = await readForeignFolders(this.options.home)
+    const signature = await signatureOf([this.folder, ...foreign.map(({ path }) => path)])
     if (this.loaded?.signature === signature) return this.loaded.rules
-    const read = await readRuleFolder(this.folder)
-    for (const problem of read.problems) this.options.onProblem?.(problemText(problem))
-    const executables = new Map<string, string[]>()
-    for (const { name, paths } of read.executables) executables.set(name, [...(executables.get(name) ?? []), ...paths])
-    const commands = read.rules.filter((rule): rule is CommandRule => rule.kind === 'command')
-    this.loaded = { signature, rules: { commands, executables } }
+    const [own, others] = await Promise.all([
+      readRuleFolder(this.folder),
+      Promise.all(foreign.map((folder) => readForeign(folder))),
+    ])
+    for (const problem of own.problems) this.options.onProblem?.(`rules/${problemText(problem)}`)
+    for (const problem of others.flatMap(({ problems }) => problems)) this.options.onProblem?.(problemText(problem))
+    this.loaded = { signature, rules: RulesInForce.of(own.rules, own.executables, others) }
     return this.loaded.rules
   }
+}
 
-  /** Changes whenever a file of the folder does. */
-  private async sign(): Promise<string> {
-    const names = (await readdir(this.folder).catch(() => [])).filter((name) => name.endsWith('.rules')).sort()
-    const parts = names.map(async (name) => {
-      const found = await stat(join(this.folder, name)).catch(() => undefined)
+const readForeign = async ({ path, below }: ForeignFolder) => ({
+  ...(await readRuleFolder(path, true)),
+  below: below === null ? null : (realTarget(below) ?? below),
+})
+
+/** Changes whenever a file of one of the folders does, or the folders do. */
+async function signatureOf(folders: readonly string[]): Promise<string> {
+  const parts = folders.map(async (folder) => {
+    const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.rules')).sort()
+    const files = names.map(async (name) => {
+      const found = await stat(join(folder, name)).catch(() => undefined)
       return `${name} ${found?.ino} ${found?.size} ${found?.mtimeMs}`
     })
-    return (await Promise.all(parts)).join('\n')
-  }
+    return [folder, ...(await Promise.all(files))].join('\n')
+  })
+  return (await Promise.all(parts)).join('\n')
 }
 
 /** `none` unless a rule said so: whether to ask then is the policy's affair. */
@@ -124,4 +139,4 @@ function allowRule(prefix: readonly string[]): CommandRule {
 }
 
 const problemText = ({ file, line, message }: RuleProblem): string =>
-  `rules/${file}${line === null ? '' : `:${line}`}: ${message}; it permits nothing until this is put right`
+  `${file}${line === null ? '' : `:${line}`}: ${message}; it permits nothing until this is put right`
