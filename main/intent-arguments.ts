@@ -67,6 +67,8 @@ const settingsShape = {
   keepInTray: optional(boolean),
   agentPostures: optional(record(literal('observe', 'ask', 'enforce'))),
   readCodexRules: optional(boolean),
+  networkMode: optional(literal('full', 'limited')),
+  inspectHttps: optional(boolean),
 }
 const settingsChange: Decoder<Partial<SettingsView>> = (value, path) => {
   const change: Partial<SettingsView> = object(settingsShape)(value, path)

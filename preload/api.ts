@@ -134,6 +134,10 @@ export interface SettingsView {
   agentPostures?: Record<string, 'observe' | 'ask' | 'enforce'>
   /** The Codex CLI's own rules count beside ours, read live; absent = no. */
   readCodexRules?: boolean
+  /** What the proxy lets through of allowed hosts: everything, or only what reads; absent = full. */
+  networkMode?: 'full' | 'limited'
+  /** HTTPS is opened at the proxy, so that requests are seen one by one; absent = no. */
+  inspectHttps?: boolean
 }
 
 export interface NoticeView {

@@ -101,8 +101,8 @@ export function decodeChange(change: object): Partial<Settings> {
 
 /** What the window sees. */
 export function settingsView(settings: Settings): SettingsView {
-  const { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray, agentPostures, readCodexRules } =
-    settings
+  const { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray } = settings
+  const { agentPostures, readCodexRules, networkMode, inspectHttps } = settings
   return {
     theme,
     unknownHost,
@@ -112,5 +112,7 @@ export function settingsView(settings: Settings): SettingsView {
     keepInTray,
     agentPostures,
     readCodexRules,
+    networkMode,
+    inspectHttps,
   }
 }

@@ -25,6 +25,8 @@ const DEFAULTS = {
   keepInTray: true,
   agentPostures: {},
   readCodexRules: false,
+  networkMode: 'full',
+  inspectHttps: false,
 }
 
 describe('SettingsStore', () => {

@@ -7,9 +7,12 @@ import { CopyButton } from '../components/copy-button.tsx'
 import { Fact } from '../components/fact.tsx'
 import { hostAndPort, hostName } from '../components/host-name.ts'
 import { place, placeHref } from '../components/places.ts'
-import { formatBytes, formatMoment, formatSpan } from '../components/quantities.ts'
+import { formatBytes, formatCount, formatMoment, formatSpan } from '../components/quantities.ts'
 import { VisibleText } from '../components/visible-text.tsx'
+import { readDetail } from './connection-detail.ts'
 import { ConnectionVerdict } from './connection-verdict.tsx'
+import { ExchangeList } from './exchange-list.tsx'
+import { readExchanges } from './exchanges.ts'
 import { reasonWords } from './reason-words.ts'
 import { verdictOf } from './selectors.ts'
 import type { DecideEgress } from './use-egress-decision.ts'
@@ -27,6 +30,8 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
   const { shown, ascii } = hostName(connection.host)
   const address = hostAndPort(connection.host, connection.port)
   const verdict = verdictOf(connection)
+  const exchanges = readExchanges(connection.detail)
+  const { failure, words, requests } = readDetail(connection.detail)
 
   return (
     <div
@@ -47,6 +52,11 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
         <ConnectionVerdict connection={connection} />
         {connection.reason && reasonWords(connection.reason)}
       </p>
+      {(failure ?? words) !== null && (
+        <p className="connection-problem">
+          <VisibleText text={failure ?? words ?? ''} />
+        </p>
+      )}
       <div className="inspector-acts" role="group" aria-label={`What to do about ${address}`}>
         {verdict === 'asked' && connection.requestId ? (
           <a className="button primary" href={placeHref(place('inbox', connection.requestId))}>
@@ -129,6 +139,7 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
             <VisibleText code text={connection.clientAddress} />
           </Fact>
         )}
+        {requests !== null && <Fact name="requests">{formatCount(requests)}</Fact>}
         <Fact name="opened">{formatMoment(connection.openedAtMs)}</Fact>
         {connection.closedAtMs !== undefined && (
           <Fact name="lasted">{formatSpan(connection.closedAtMs - connection.openedAtMs)}</Fact>
@@ -137,14 +148,7 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
         <Fact name="sent">{formatBytes(connection.bytesOut)}</Fact>
         <Fact name="inspected">{connection.inspected ? 'yes' : 'no: only host and port are known'}</Fact>
       </dl>
-      {connection.detail !== undefined && connection.detail !== null && (
-        <section>
-          <h3>Detail</h3>
-          <pre className="connection-detail" tabIndex={0} role="region" aria-label="Detail of the connection">
-            {JSON.stringify(connection.detail, null, 2)}
-          </pre>
-        </section>
-      )}
+      {exchanges.length > 0 && <ExchangeList exchanges={exchanges} />}
     </div>
   )
 }

@@ -149,13 +149,68 @@ test('a rule for always shows its text first', async () => {
   ])
 })
 
-test('the export holds the rows in view', async () => {
+test.each([
+  ['CSV', 'csv'],
+  ['JSON', 'json'],
+  ['HAR', 'har'],
+])('the export as %s holds the rows in view', async (title, extension) => {
   const { host } = await openNetwork()
   fireEvent.click(within(screen.getByRole('group', { name: 'Filters' })).getByRole('button', { name: 'allowed' }))
-  fireEvent.click(screen.getByRole('button', { name: 'Export CSV' }))
+  fireEvent.click(screen.getByRole('button', { name: 'Export' }))
+  fireEvent.click(screen.getByRole('menuitem', { name: new RegExp(`^${title}`) }))
   await settle()
-  const [[name, csv] = ['', '']] = host.callsOf('egress.saveExport')
-  expect(name).toMatch(/^connections-.*\.csv$/)
-  expect(csv).toContain('b.example')
-  expect(csv).not.toContain('a.example')
+  const [[name, text] = ['', '']] = host.callsOf('egress.saveExport')
+  expect(name).toMatch(new RegExp(`^connections-.*\\.${extension}$`))
+  expect(text).toContain('b.example')
+  expect(text).not.toContain('a.example')
+})
+
+test('the menu of exports is left by Escape and moved through by arrows', async () => {
+  await openNetwork()
+  const button = screen.getByRole('button', { name: 'Export' })
+  fireEvent.click(button)
+  expect(document.activeElement).toBe(screen.getByRole('menuitem', { name: /^CSV/ }))
+  fireEvent.keyDown(document.activeElement!, { key: 'ArrowUp' })
+  expect(document.activeElement).toBe(screen.getByRole('menuitem', { name: /^HAR/ }))
+  fireEvent.keyDown(document.activeElement!, { key: 'Escape' })
+  expect(screen.queryByRole('menu')).toBeNull()
+  expect(document.activeElement).toBe(button)
+})
+
+test('the switches say what they mean, are set at once, and fix each other where one needs the other', async () => {
+  const { host, push } = await openNetwork()
+  const switches = screen.getByRole('region', { name: 'What passes and what is seen' })
+  expect(switches.textContent).toContain('you see host and port')
+  fireEvent.click(screen.getByRole('radio', { name: 'Opened and shown' }))
+  fireEvent.click(screen.getByRole('radio', { name: 'Reading only' }))
+  await settle()
+  expect(host.callsOf('settings.set')).toEqual([[{ inspectHttps: true }], [{ networkMode: 'limited' }]])
+  await push({ settings: { ...snapshot().settings, networkMode: 'limited' } })
+  expect(switches.textContent).toContain('GET, HEAD and OPTIONS pass')
+  const opened = screen.getByRole<HTMLInputElement>('radio', { name: 'Opened and shown' })
+  expect(opened.checked).toBe(true)
+  expect(opened.closest('fieldset')?.disabled).toBe(true)
+})
+
+test('a switch that was not set says so', async () => {
+  await openNetwork(null, [blocked], {
+    'settings.set': () => ({ ok: false, code: 'unavailable', message: 'The disk is full.' }),
+  })
+  fireEvent.click(screen.getByRole('radio', { name: 'Reading only' }))
+  await settle()
+  expect(screen.getByText('Nothing was changed. The disk is full.')).toBeDefined()
+})
+
+test('requests inside an inspected connection open to their fields', async () => {
+  const exchanges = [
+    { atMs: 1_000, method: 'GET', path: '/v1/items?…', status: 200, requestHeaders: [['Authorization', '[masked]']] },
+    { atMs: 2_000, method: 'POST', path: '/v1/items', reason: 'method_not_allowed', requestHeaders: [] },
+  ]
+  await openNetwork('c2', [{ ...allowed, inspected: true, detail: { exchanges, requests: 2 } }])
+  const inside = within(screen.getByRole('region', { name: 'Requests inside' }))
+  expect(inside.getAllByRole('listitem').map((item) => item.querySelector('summary')?.textContent)).toEqual([
+    expect.stringContaining('method not allowed'),
+    expect.stringContaining('200'),
+  ])
+  expect(inside.getByText('[masked]')).toBeDefined()
 })

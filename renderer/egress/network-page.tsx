@@ -4,9 +4,9 @@ import type { ConnectionView } from '../../preload/api.ts'
 import { selectRuleName } from '../approvals/outcome-line.tsx'
 import { commandText } from '../approvals/subject-words.ts'
 import { useActions } from '../components/actions.tsx'
-import { Button } from '../components/button.tsx'
 import { FilterChip, ToggleChip } from '../components/chip.tsx'
 import { useCoarseNowMs } from '../components/clock.ts'
+import { MenuButton } from '../components/menu-button.tsx'
 import { PageHead } from '../components/page.tsx'
 import { go, place, type Narrowing } from '../components/places.ts'
 import { countOf, formatCount } from '../components/quantities.ts'
@@ -21,6 +21,7 @@ import { useAllowances } from './allowances.ts'
 import { connectionColumns } from './connection-columns.tsx'
 import { ConnectionInspector } from './connection-inspector.tsx'
 import { HostRanking } from './host-ranking.tsx'
+import { NetworkSwitches } from './network-switches.tsx'
 import {
   countByMinute,
   filterConnections,
@@ -32,7 +33,7 @@ import {
   type Verdict,
 } from './selectors.ts'
 import { spanWords, TrafficChart, type Span } from './traffic-chart.tsx'
-import { useCsvExport } from './use-csv-export.ts'
+import { useConnectionExport, type ExportFormat } from './use-connection-export.ts'
 import { useEgressDecision } from './use-egress-decision.ts'
 import { useStillRows } from './use-still-rows.ts'
 import { useThrottledConnections } from './use-throttled-table.ts'
@@ -40,6 +41,11 @@ import './network-page.css'
 
 const HOSTS_SHOWN = 50
 const CHART_STEP_MS = 5_000
+const EXPORTS: readonly { format: ExportFormat; note: string }[] = [
+  { format: 'csv', note: 'for a spreadsheet' },
+  { format: 'json', note: 'everything that is shown' },
+  { format: 'har', note: 'for the network tools of a browser' },
+]
 const LATEST_FIRST: ConnectionSort = { column: 'time', descending: true }
 
 export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: Narrowing | null }): ReactNode {
@@ -75,7 +81,7 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
   const hosts = useMemo(() => rankHosts(narrowed, HOSTS_SHOWN), [narrowed])
   const looking = JSON.stringify([query, [...verdicts], narrowing, host, span, sort])
   const { rows, heldBack } = useStillRows(filtered, looking, hand.held || !atTop)
-  const exportCsv = useCsvExport()
+  const exportRows = useConnectionExport()
   const chosen = id === null ? undefined : table.rows.get(id)
 
   const allowances = useAllowances()
@@ -109,7 +115,11 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
     setVerdicts(next)
   }
   useActions([
-    { id: 'export-csv', title: 'Export connections as CSV', run: () => exportCsv(filtered) },
+    ...EXPORTS.map(({ format }) => ({
+      id: `export-${format}`,
+      title: `Export connections as ${format.toUpperCase()}`,
+      run: () => exportRows(filtered, format),
+    })),
     {
       id: 'inspector',
       title: chosen ? 'Hide the inspector' : 'Show the inspector',
@@ -124,10 +134,19 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
       <div className={`page-column ${isStale ? 'is-stale' : ''}`}>
         <PageHead title="Network" meta={countOf(filtered.length, 'connection')}>
           <SearchField label="Search connections" value={query} onChange={setQuery} />
-          <Button icon="save" inert={filtered.length === 0} onClick={() => exportCsv(filtered)}>
-            Export CSV
-          </Button>
+          <MenuButton
+            label="Export"
+            icon="save"
+            inert={filtered.length === 0}
+            acts={EXPORTS.map(({ format, note }) => ({
+              id: format,
+              title: format.toUpperCase(),
+              note,
+              run: () => exportRows(filtered, format),
+            }))}
+          />
         </PageHead>
+        <NetworkSwitches />
         {all.length === 0 ? (
           <NoConnections />
         ) : (

@@ -16,13 +16,13 @@ interface Choice<V extends string> {
   opens?: string
 }
 
-type ChoiceKey = 'theme' | 'unknownHost' | 'agentGate'
+type ChoiceKey = 'theme' | 'unknownHost' | 'agentGate' | 'networkMode'
 
 interface ChoiceSetting<K extends ChoiceKey> {
   key: K
   title: string
   explains: string
-  choices: readonly Choice<SettingsView[K]>[]
+  choices: readonly Choice<NonNullable<SettingsView[K]>>[]
 }
 
 const CHOICES: readonly { [K in ChoiceKey]: ChoiceSetting<K> }[ChoiceKey][] = [
@@ -47,6 +47,15 @@ const CHOICES: readonly { [K in ChoiceKey]: ChoiceSetting<K> }[ChoiceKey][] = [
     choices: [
       { value: 'ask', words: 'Hold the connection and ask you' },
       { value: 'block', words: 'Refuse it at once' },
+    ],
+  },
+  {
+    key: 'networkMode',
+    title: 'What allowed hosts get',
+    explains: 'Everything, or only requests that read. The Network page has this switch too, and the one for HTTPS.',
+    choices: [
+      { value: 'full', words: 'Everything' },
+      { value: 'limited', words: 'Only GET, HEAD and OPTIONS; HTTPS is opened at the proxy to tell' },
     ],
   },
   {
@@ -109,7 +118,7 @@ export function SettingsPage(): ReactNode {
                 <input
                   type="radio"
                   name={setting.key}
-                  checked={settings[setting.key] === choice.value}
+                  checked={(settings[setting.key] ?? setting.choices[0]?.value) === choice.value}
                   onChange={() => set({ [setting.key]: choice.value })}
                 />
                 <span>
