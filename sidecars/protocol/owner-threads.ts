@@ -74,13 +74,19 @@ export interface OwnerThreadCalls {
     params: { cwd?: string; model?: string; modelProvider?: string; sandbox?: string; approvalPolicy?: ApprovalPolicy }
     result: Opened
   }
-  'thread/resume': { params: OfThread & { excludeTurns: true }; result: Opened }
+  'thread/resume': {
+    params: OfThread & { excludeTurns: true }
+    result: Opened & { collaborationMode?: CollaborationMode | null }
+  }
   'thread/unsubscribe': { params: OfThread; result: unknown }
   'thread/turns/list': {
     params: OfThread & Page & { itemsView?: 'notLoaded' }
     result: { data: Turn[]; nextCursor: string | null }
   }
-  'thread/items/list': { params: OfThread & Page; result: { data: ItemEntry[]; nextCursor: string | null } }
+  'thread/items/list': {
+    params: OfThread & Page
+    result: { data: ItemEntry[]; nextCursor: string | null; backwardsCursor?: string | null }
+  }
   'thread/fork': { params: OfThread & { lastTurnId?: string; excludeTurns: true }; result: Opened }
   'thread/revert': { params: OfThread & { beforeTurnId: string }; result: { thread: Thread } }
   'thread/name/set': { params: OfThread & { name: string }; result: unknown }
@@ -106,8 +112,15 @@ export interface OwnerThreadCalls {
   'config/read': { params: Empty; result: { config: Record<string, unknown> } }
   'config/batchWrite': { params: { edits: ConfigEdit[] }; result: { filePath: string } }
   'modelProvider/list': { params: Empty; result: { data: { id: string }[] } }
-  /** Our own: what is under way in a thread, with its text so far. */
-  'gatehouse/thread/open': { params: OfThread; result: { data: (ItemEntry & { startedAtMs: number })[] } }
+  /** Our own: what is the case in a thread now: items under way with their text so far, usage, the model's plan. */
+  'gatehouse/thread/open': {
+    params: OfThread
+    result: {
+      data: (ItemEntry & { startedAtMs: number })[]
+      usage: ThreadTokenUsage | null
+      plan: { step: string; status: 'pending' | 'inProgress' | 'completed' }[] | null
+    }
+  }
   /** Our own: items whose text contains the words, oldest first. `cursor` pages `thread/items/list` from the item on. */
   'gatehouse/thread/find': {
     params: OfThread & { term: string }

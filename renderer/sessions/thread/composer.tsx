@@ -105,7 +105,11 @@ function Queue({
   isPaused: boolean
 }): ReactNode {
   const call = useThreadCall()
+  const [failure, setFailure] = useState<string | null>(null)
   if (queue.length === 0) return null
+  const tell = (work: Promise<{ ok: true } | { ok: false; message: string }>): void =>
+    void work.then((outcome) => setFailure(outcome.ok ? null : outcome.message))
+  const start = (queuedSubmissionId: string): void => tell(call('thread/queue/start', { threadId, queuedSubmissionId }))
   return (
     <ul className="composer-queue" aria-label={isPaused ? 'Queue, paused until you send something' : 'Queue'}>
       {queue.map(({ id, input }) => (
@@ -114,13 +118,23 @@ function Queue({
           <span className="truncate">
             <VisibleText text={input.map(({ text }) => text).join(' ')} />
           </span>
+          {isPaused && (
+            <Button tone="quiet" onClick={() => start(id)}>
+              Send now
+            </Button>
+          )}
           <IconButton
             name="Take out of the queue"
             icon="cross"
-            onClick={() => void call('thread/queue/delete', { threadId, queuedSubmissionId: id })}
+            onClick={() => tell(call('thread/queue/delete', { threadId, queuedSubmissionId: id }))}
           />
         </li>
       ))}
+      {failure && (
+        <li>
+          <ErrorNote message={failure} />
+        </li>
+      )}
     </ul>
   )
 }

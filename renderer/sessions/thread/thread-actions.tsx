@@ -5,24 +5,28 @@ import { useActions } from '../../components/actions.tsx'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { writeChord } from '../../components/key-chords.ts'
+import { MenuButton } from '../../components/menu-button.tsx'
 import { go, place } from '../../components/places.ts'
 import { useToasts } from '../../components/toasts.tsx'
 import { useInvoke, useThreadCall } from '../../feed/feed-context.tsx'
+import { ReviewDialog } from './review-dialog.tsx'
 import type { Transcript } from './transcript.ts'
 
 export interface ThreadActionsProps {
   threadId: string
   title: string
   transcript: Transcript
+  /** Nothing was ever said in it. */
+  isEmpty: boolean
+  onFind: () => void
 }
 
-export function ThreadActions({ threadId, title, transcript }: ThreadActionsProps): ReactNode {
+export function ThreadActions({ threadId, title, transcript, isEmpty, onFind }: ThreadActionsProps): ReactNode {
   const call = useThreadCall()
   const invoke = useInvoke()
   const toasts = useToasts()
-  const [isNaming, setNaming] = useState(false)
+  const [asking, setAsking] = useState<'name' | 'review' | 'delete' | null>(null)
   const isWorking = transcript.activeTurnId !== null
-  const isEmpty = transcript.entries.length === 0
 
   const tell = <T,>(
     work: Promise<{ ok: true; value: T } | { ok: false; message: string }>,
@@ -45,6 +49,14 @@ export function ThreadActions({ threadId, title, transcript }: ThreadActionsProp
       return 'Archived'
     })
 
+  const remove = (): void => {
+    setAsking(null)
+    tell(call('thread/delete', { threadId }), () => {
+      go(place('sessions'))
+      return 'Deleted'
+    })
+  }
+
   useActions([
     ...(isWorking ? [{ id: 'interrupt', title: `Interrupt ${title}`, chord: 'Mod+.', run: interrupt }] : []),
     ...(isEmpty
@@ -54,7 +66,8 @@ export function ThreadActions({ threadId, title, transcript }: ThreadActionsProp
           { id: 'compact', title: 'Shorten the history of this session', run: compact },
           { id: 'archive', title: 'Archive this session', run: archive },
         ]),
-    { id: 'rename', title: 'Rename this session', run: () => setNaming(true) },
+    { id: 'review', title: 'Review changes in this session', run: () => setAsking('review') },
+    { id: 'rename', title: 'Rename this session', run: () => setAsking('name') },
   ])
 
   return (
@@ -70,18 +83,36 @@ export function ThreadActions({ threadId, title, transcript }: ThreadActionsProp
       <Button tone="quiet" inert={isEmpty || isWorking} onClick={compact}>
         Compact
       </Button>
-      <Button tone="quiet" onClick={() => setNaming(true)}>
-        Rename
+      <Button tone="quiet" inert={isWorking} onClick={() => setAsking('review')}>
+        Review
       </Button>
-      <Button tone="quiet" inert={isEmpty || isWorking} onClick={archive}>
-        Archive
-      </Button>
-      {isNaming && (
+      <MenuButton
+        label="More"
+        acts={[
+          { id: 'find', title: 'Find in this session', note: writeChord('Mod+F'), run: onFind },
+          { id: 'rename', title: 'Rename', run: () => setAsking('name') },
+          ...(isEmpty || isWorking ? [] : [{ id: 'archive', title: 'Archive', run: archive }]),
+          ...(isWorking ? [] : [{ id: 'delete', title: 'Delete', run: () => setAsking('delete') }]),
+        ]}
+      />
+      {asking === 'review' && <ReviewDialog threadId={threadId} onClose={() => setAsking(null)} />}
+      {asking === 'delete' && (
+        <Dialog title="Delete this session?" onClose={() => setAsking(null)}>
+          <p>Its transcript is removed from this machine for good. Files that it changed stay as they are.</p>
+          <div className="dialog-actions">
+            <Button onClick={() => setAsking(null)}>Keep</Button>
+            <Button tone="danger" onClick={remove}>
+              Delete
+            </Button>
+          </div>
+        </Dialog>
+      )}
+      {asking === 'name' && (
         <RenameDialog
           name={title}
-          onClose={() => setNaming(false)}
+          onClose={() => setAsking(null)}
           onName={(name) => {
-            setNaming(false)
+            setAsking(null)
             tell(call('thread/name/set', { threadId, name }), () => 'Renamed')
           }}
         />

@@ -1,21 +1,29 @@
 /** One item of a transcript: what was said, run, changed or called. */
-import { memo, useState, type ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
+import type { ProcessView } from '../../../preload/api.ts'
 import type { ThreadItem } from '../../../sidecars/protocol/owner-threads.ts'
 import { Diff } from '../../approvals/file-change-block.tsx'
 import { Chip } from '../../components/chip.tsx'
-import { formatDuration } from '../../components/quantities.ts'
 import { VisibleText } from '../../components/visible-text.tsx'
+import { CommandRow } from './command-row.tsx'
+import { Folded, Lines } from './folded.tsx'
 import { Markdown } from './markdown.tsx'
 import type { TranscriptEntry } from './transcript.ts'
 
 export interface TranscriptItemProps {
   entry: TranscriptEntry
+  /** What a command runs as, while the host knows it. */
+  process?: ProcessView | undefined
   /** Drops this message's turn and everything after it; absent where that is not possible now. */
   onTakeBack?: ((turnId: string) => void) | undefined
 }
 
-export const TranscriptItem = memo(function TranscriptItem({ entry, onTakeBack }: TranscriptItemProps): ReactNode {
-  const { item, isOpen, turnId } = entry
+export const TranscriptItem = memo(function TranscriptItem({
+  entry,
+  process,
+  onTakeBack,
+}: TranscriptItemProps): ReactNode {
+  const { item, isOpen, turnId, atMs } = entry
   switch (item.type) {
     case 'userMessage':
       return (
@@ -41,7 +49,7 @@ export const TranscriptItem = memo(function TranscriptItem({ entry, onTakeBack }
         </Folded>
       )
     case 'commandExecution':
-      return <CommandRow item={item} isOpen={isOpen} />
+      return <CommandRow item={item} isOpen={isOpen} atMs={atMs} process={process} />
     case 'fileChange':
       return <FileChanges item={item} />
     case 'mcpToolCall':
@@ -54,7 +62,15 @@ export const TranscriptItem = memo(function TranscriptItem({ entry, onTakeBack }
         />
       )
     case 'dynamicToolCall':
-      return <ToolCall name={item.tool} status={item.status} given={item.arguments} got={item.contentItems} />
+      return (
+        <ToolCall
+          name={item.tool}
+          status={item.status}
+          given={item.arguments}
+          got={item.contentItems}
+          waitsFor="waits for the client that offers it"
+        />
+      )
     case 'plan':
       return (
         <Folded summary="Plan">
@@ -77,45 +93,6 @@ export const TranscriptItem = memo(function TranscriptItem({ entry, onTakeBack }
       )
   }
 })
-
-type CommandItem = Extract<ThreadItem, { type: 'commandExecution' }>
-
-function CommandRow({ item, isOpen }: { item: CommandItem; isOpen: boolean }): ReactNode {
-  const isTyped = item.source === 'userShell'
-  const text = shellText(item.command)
-  return (
-    <Folded
-      summary={
-        <>
-          <span className="truncate">
-            {isTyped && <span className="dim">You: </span>}
-            <VisibleText code text={text} />
-          </span>
-          <CommandOutcome item={item} isOpen={isOpen} />
-        </>
-      }
-    >
-      <pre tabIndex={0} role="region" aria-label={`Output of ${text.slice(0, 80)}`}>
-        <Lines code text={item.aggregatedOutput || 'No output.'} />
-      </pre>
-    </Folded>
-  )
-}
-
-function CommandOutcome({ item, isOpen }: { item: CommandItem; isOpen: boolean }): ReactNode {
-  if (isOpen) return <Chip tone="neutral">running</Chip>
-  if (item.status === 'declined') return <Chip tone="deny">denied</Chip>
-  const took = item.durationMs === null ? '' : formatDuration(item.durationMs)
-  if (item.status === 'completed') return <span className="meta">{took || 'done'}</span>
-  return <Chip tone="deny">{item.exitCode === null ? 'failed' : `exit ${item.exitCode}`}</Chip>
-}
-
-/** `bash -lc 'what the model wrote'` is shown as what the model wrote. */
-function shellText(command: string): string {
-  const inner = /^\S*sh -l?c '([\s\S]*)'$/.exec(command)?.[1]
-  if (inner !== undefined) return inner.replaceAll(`'\\''`, "'")
-  return /^\S*sh -l?c ([^\s'"]+)$/.exec(command)?.[1] ?? command
-}
 
 const KIND_WORDS = { add: 'new', update: 'changed', delete: 'deleted' } as const
 const STATUS_WORDS = { inProgress: 'changing', failed: 'not changed', declined: 'denied' } as const
@@ -156,11 +133,14 @@ function ToolCall({
   status,
   given,
   got,
+  waitsFor = 'running',
 }: {
   name: string
   status: string
   given: unknown
   got: unknown
+  /** Said while it has no outcome. */
+  waitsFor?: string
 }): ReactNode {
   return (
     <Folded
@@ -168,7 +148,7 @@ function ToolCall({
         <>
           <VisibleText code text={name} />
           {status !== 'completed' && (
-            <Chip tone={status === 'failed' ? 'deny' : 'neutral'}>{status === 'failed' ? 'failed' : 'running'}</Chip>
+            <Chip tone={status === 'failed' ? 'deny' : 'neutral'}>{status === 'failed' ? 'failed' : waitsFor}</Chip>
           )}
         </>
       }
@@ -181,31 +161,8 @@ function ToolCall({
   )
 }
 
-/** What is folded is not drawn: outputs and diffs are long and seldom looked at. */
-function Folded({ summary, children }: { summary: ReactNode; children: ReactNode }): ReactNode {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <details className="folded" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>{summary}</summary>
-      {isOpen && children}
-    </details>
-  )
-}
-
 const Note = ({ words }: { words: string }): ReactNode => (
   <p className="meta">
     <VisibleText text={words} />
   </p>
 )
-
-function Lines({ text, code = false }: { text: string; code?: boolean }): ReactNode {
-  return (
-    <div className={code ? 'lines code' : 'lines'}>
-      {text.split('\n').map((line, index) => (
-        <div key={index}>
-          <VisibleText code={code} text={line === '' ? ' ' : line} />
-        </div>
-      ))}
-    </div>
-  )
-}

@@ -2,7 +2,7 @@
 import type { AppServer } from './app-server.ts'
 import { decode, object, string } from '../../protocol/decode.ts'
 import { InProcessClient } from './in-process-client.ts'
-import type { OpenItem, OpenItems } from './open-items.ts'
+import type { OpenItems, ThreadNow } from './open-items.ts'
 import { shortened, ThreadNews } from './thread-news.ts'
 
 /** Owned by the sidecar. */
@@ -23,12 +23,12 @@ export class HostClient {
 
   /** Rejects with RpcError and the method's words. */
   async call(method: string, params: unknown): Promise<unknown> {
-    if (method === 'gatehouse/thread/open') return shortened({ data: this.underWay(params) })
+    if (method === 'gatehouse/thread/open') return shortened(this.underWay(params))
     return shortened(await this.client.call(method, params))
   }
 
   /** The text that is on its way belongs to what is told here; sent later it would be there twice. */
-  private underWay(params: unknown): OpenItem[] {
+  private underWay(params: unknown): ThreadNow {
     const { threadId } = decode(object({ threadId: string }), params, 'params')
     this.news.flush()
     return this.open.of(threadId)

@@ -1,5 +1,6 @@
-/** What is under way in each thread: items that have begun and not ended, with their text so far. */
+/** What is the case in each thread now: items under way with their text so far, usage, the model's plan. */
 import type { Emit, NotificationMap } from '../../protocol/app-server/notifications.ts'
+import type { ThreadTokenUsage } from '../../protocol/app-server/thread.ts'
 import type { ThreadItem } from '../../protocol/app-server/thread-item.ts'
 
 /** The newest output of a command that is kept; trimmed when it is twice as long. */
@@ -11,13 +12,25 @@ export interface OpenItem {
   startedAtMs: number
 }
 
-/** Owned by whoever shows threads; holds no more than what runs. */
+export interface ThreadNow {
+  data: OpenItem[]
+  usage: ThreadTokenUsage | null
+  plan: NotificationMap['turn/plan/updated']['plan'] | null
+}
+
+/** Owned by whoever shows threads; holds no more than what runs, and a few figures of each thread that ran. */
 export class OpenItems {
+  private readonly usages = new Map<string, ThreadTokenUsage>()
+  private readonly plans = new Map<string, NotificationMap['turn/plan/updated']['plan']>()
   private readonly byThread = new Map<string, Map<string, OpenItem>>()
 
-  /** In the order in which they began. */
-  of(threadId: string): OpenItem[] {
-    return [...(this.byThread.get(threadId)?.values() ?? [])]
+  /** Items in the order in which they began. */
+  of(threadId: string): ThreadNow {
+    return {
+      data: [...(this.byThread.get(threadId)?.values() ?? [])],
+      usage: this.usages.get(threadId) ?? null,
+      plan: this.plans.get(threadId) ?? null,
+    }
   }
 
   readonly notified: Emit = (method, params) => {
@@ -40,9 +53,24 @@ export class OpenItems {
         this.drop(threadId, ({ turnId, item }) => turnId === turn.id && item.type !== 'commandExecution')
         return
       }
-      case 'thread/closed':
-        this.byThread.delete((params as { threadId: string }).threadId)
+      case 'turn/started':
+        this.plans.delete((params as { threadId: string }).threadId)
         return
+      case 'turn/plan/updated': {
+        const { threadId, plan } = params as NotificationMap['turn/plan/updated']
+        this.plans.set(threadId, plan)
+        return
+      }
+      case 'thread/tokenUsage/updated': {
+        const { threadId, tokenUsage } = params as NotificationMap['thread/tokenUsage/updated']
+        this.usages.set(threadId, tokenUsage)
+        return
+      }
+      case 'thread/closed': {
+        const { threadId } = params as { threadId: string }
+        for (const known of [this.byThread, this.usages, this.plans]) known.delete(threadId)
+        return
+      }
       case 'item/agentMessage/delta':
       case 'item/reasoning/summaryTextDelta':
       case 'item/commandExecution/outputDelta':

@@ -244,6 +244,11 @@ export class ThreadIndex {
     return this.page('items', threadId, page).map(indexedItem)
   }
 
+  /** Whether an item of the thread stands at this ordinal. */
+  hasItem(threadId: string, ordinal: number): boolean {
+    return this.sql('select 1 from items where thread_id = ? and ordinal = ?').get(threadId, ordinal) !== undefined
+  }
+
   itemsOfTurns(threadId: string, turnIds: readonly string[]): IndexedItem[] {
     const marks = turnIds.map(() => '?').join(',')
     return this.db

@@ -14,8 +14,10 @@ import { readCursor, writeCursor } from './page-cursor.ts'
 import { readThread, type ReadThread, type Wanted } from './read-thread.ts'
 import { threadFromMeta } from './rollout-indexer.ts'
 import { ARCHIVE_FOLDER, rolloutPath } from './rollout-path.ts'
+import { readLines } from './rollout-lines.ts'
 import { parseLine, type RecordPayload } from './rollout-record.ts'
 import type { HistoryBase, StoredThread } from './stored-thread.ts'
+import { lineFilter, snippetOf, type FoundItem } from './search-items.ts'
 import { ThreadIndex, type IndexedItem, type IndexedTurn, type ThreadQuery, type ThreadRow } from './thread-index.ts'
 import { ThreadLog } from './thread-log.ts'
 import { acquireWriterLock } from './writer-lock.ts'
@@ -27,6 +29,8 @@ export class ThreadMissing extends Error {
     super(`no rollout found for thread id ${threadId}`)
   }
 }
+
+const MAX_FOUND = 500
 
 export interface ThreadStoreOptions {
   home: string
@@ -187,6 +191,30 @@ export class ThreadStore {
       data: await this.loadItems(thread, rows),
       ...cursors('items', found.length > request.limit, rows, request.descending),
     }
+  }
+
+  /** Items that contain the words, oldest first; of more than MAX_FOUND the newest ones. */
+  async searchItems(thread: StoredThread, term: string): Promise<{ data: FoundItem[]; isComplete: boolean }> {
+    const found: FoundItem[] = []
+    const note = (item: ThreadItem, place: number): void => {
+      const snippet = snippetOf(item, term)
+      if (snippet !== null) found.push({ itemId: item.id, cursor: writeCursor('items', [place - 0.5]), snippet })
+    }
+    if (thread.base) {
+      const items = (await this.chainedTurns(thread)).flatMap((turn) => turn.items)
+      for (const [place, item] of items.entries()) note(item, place)
+    } else {
+      const isCandidate = lineFilter(term)
+      for await (const lines of readLines(thread.path))
+        for (const { text } of lines) {
+          if (text === null || !text.includes('item_completed') || !isCandidate(text)) continue
+          const ordinal = parseLine(text).records.at(-1)?.ordinal
+          const item = itemOf(text)
+          // What was taken back stands in the file all the same.
+          if (item && ordinal !== undefined && this.index.hasItem(thread.id, ordinal)) note(item, ordinal)
+        }
+    }
+    return { data: found.slice(-MAX_FOUND), isComplete: found.length <= MAX_FOUND }
   }
 
   /** Moves a thread's file to the archive, or back. The caller has closed its log. */

@@ -13,6 +13,7 @@ import {
 } from '../../../protocol/decode.ts'
 import { method, threadQueue, type Method } from '../method-table.ts'
 import { settledTurns } from '../thread-view.ts'
+import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
 import { limitOf, ThreadLifecycle, type Loose } from './thread-lifecycle.ts'
 
@@ -105,6 +106,12 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
             completedAtMs: entry.item.completedAtMs ?? null,
           })),
         }
+      },
+    }),
+    'gatehouse/thread/find': method(object({ threadId: string, term: string }), {
+      run: async ({ threadId, term }) => {
+        if (term.trim() === '') throw invalidRequest('term must not be empty')
+        return store.searchItems(await lifecycle.listable(threadId, 'gatehouse/thread/find'), term.trim())
       },
     }),
     'thread/name/set': method(object({ threadId: string, name: string }), {
