@@ -4,7 +4,9 @@
  */
 export class ClientPresence {
   private gone = false
-  private listeners: Set<() => void> | undefined
+  /** Nearly always there is one; a set is made for the second. */
+  private listener: (() => void) | undefined
+  private others: Set<() => void> | undefined
 
   get left(): boolean {
     return this.gone
@@ -14,19 +16,21 @@ export class ClientPresence {
   leave(): void {
     if (this.gone) return
     this.gone = true
-    const { listeners } = this
-    this.listeners = undefined
-    if (listeners) for (const listener of listeners) listener()
+    const { listener, others } = this
+    this.listener = this.others = undefined
+    listener?.()
+    if (others) for (const other of others) other()
   }
 
   /** Calls `listener` once when the client leaves, at once if it has. Remove it with `off`. */
   onLeave(listener: () => void): void {
     if (this.gone) return listener()
-    this.listeners ??= new Set()
-    this.listeners.add(listener)
+    if (this.listener === undefined) this.listener = listener
+    else (this.others ??= new Set()).add(listener)
   }
 
   off(listener: () => void): void {
-    this.listeners?.delete(listener)
+    if (this.listener === listener) this.listener = undefined
+    else this.others?.delete(listener)
   }
 }

@@ -1,9 +1,9 @@
 /** From judged addresses to a connection: every address is a literal, so nothing is looked up here. */
 import type { ClientPresence } from '../client-presence.ts'
 import { formatAuthority } from '../policy/authority.ts'
+import { AttemptClock, type TimedAttempt } from './attempt-clock.ts'
 import { TcpUpstream } from './tcp-upstream.ts'
-
-const LOOPBACK = /^127\.|^::1$/
+import type { UpstreamSink } from './upstream-connection.ts'
 
 /** No connection; `code` is the operating system's, or ETIMEDOUT. `message` names the hop that failed. */
 export class DialFailed extends Error {
@@ -51,11 +51,36 @@ export function dial(
   return new Promise((resolve, reject) => new Attempts(addresses, port, presence, times, resolve, reject).start())
 }
 
-class Attempts {
-  /** Attempts under way, each with its own limit. */
-  private readonly open = new Map<TcpUpstream, NodeJS.Timeout>()
+/** Connecting to one address. */
+class Attempt implements UpstreamSink {
+  readonly upstream: TcpUpstream
+
+  constructor(
+    address: string,
+    port: number,
+    readonly startedAtMs: number,
+    private readonly all: Attempts,
+  ) {
+    this.upstream = new TcpUpstream(address, port)
+    this.upstream.sink = this
+    this.upstream.socket.once('connect', () => all.connected(this))
+  }
+
+  /** Nothing can come before `connected` is heard. */
+  onBytes(): void {
+    this.upstream.destroy()
+  }
+  onEnd(): void {}
+  onClose(error: NodeJS.ErrnoException | undefined): void {
+    this.all.fail(this, error?.code ?? 'ECONNRESET')
+  }
+}
+
+const clock = new AttemptClock()
+
+class Attempts implements TimedAttempt {
+  private readonly open: Attempt[] = []
   private next = 0
-  private timer: NodeJS.Timeout | undefined
   /** The last attempt that failed. Errors are made when they are thrown: taking a stack costs a connection. */
   private failed: { address: string; code: string } | undefined
   private settled = false
@@ -71,65 +96,58 @@ class Attempts {
 
   start(): void {
     this.presence.onLeave(this.onLeave)
-    if (!this.settled) this.attempt()
+    if (this.settled) return
+    clock.add(this)
+    this.attempt()
   }
 
   private readonly onLeave = (): void => this.settle(undefined)
 
   private attempt(): void {
-    clearTimeout(this.timer)
     const address = this.addresses[this.next++]
-    if (address === undefined) {
-      if (this.open.size === 0) this.settle(undefined)
-      return
-    }
-    const upstream = new TcpUpstream(address, this.port)
-    this.open.set(
-      upstream,
-      setTimeout(() => this.fail(upstream, 'ETIMEDOUT'), this.times.connectTimeoutMs),
-    )
-    upstream.sink = {
-      onBytes: () => upstream.destroy(),
-      onEnd() {},
-      onClose: (error) => this.fail(upstream, (error as NodeJS.ErrnoException | undefined)?.code ?? 'ECONNRESET'),
-    }
-    upstream.socket.once('connect', () => this.settle(upstream))
-    // This machine answers at once or not at all: there a failure starts the next attempt.
-    if (this.next < this.addresses.length && !LOOPBACK.test(address))
-      this.timer = setTimeout(() => this.attempt(), this.times.attemptDelayMs)
+    if (address !== undefined) this.open.push(new Attempt(address, this.port, clock.nowMs(), this))
+    else if (this.open.length === 0) this.settle(undefined)
   }
 
-  private fail(upstream: TcpUpstream, code: string): void {
-    const limit = this.open.get(upstream)
-    if (limit === undefined) return
-    clearTimeout(limit)
-    this.open.delete(upstream)
-    upstream.destroy()
-    this.failed = { address: upstream.address, code }
+  tick(nowMs: number): void {
+    // A failed attempt leaves the list while it is walked.
+    for (const attempt of this.open.slice())
+      if (nowMs - attempt.startedAtMs > this.times.connectTimeoutMs) this.fail(attempt, 'ETIMEDOUT')
+    const latest = this.open.at(-1)
+    if (latest && this.next < this.addresses.length && nowMs - latest.startedAtMs > this.times.attemptDelayMs)
+      this.attempt()
+  }
+
+  connected({ upstream }: Attempt): void {
+    this.settle(upstream)
+  }
+
+  fail(attempt: Attempt, code: string): void {
+    const at = this.open.indexOf(attempt)
+    if (at < 0) return
+    this.open.splice(at, 1)
+    attempt.upstream.destroy()
+    this.failed = { address: attempt.upstream.address, code }
     this.attempt()
   }
 
   private failure(): DialFailed {
     if (!this.failed) return new DialFailed('ECANCELED', 'the client left before the connection was made')
     const { address, code } = this.failed
-    return new DialFailed(code, describeFailure(this.hop(address), code))
-  }
-
-  private hop(address: string): string {
-    return this.port === 0 ? address : formatAuthority(address, this.port)
+    const hop = this.port === 0 ? address : formatAuthority(address, this.port)
+    return new DialFailed(code, describeFailure(hop, code))
   }
 
   private settle(winner: TcpUpstream | undefined): void {
     if (this.settled) return
     this.settled = true
-    clearTimeout(this.timer)
+    clock.delete(this)
     this.presence.off(this.onLeave)
-    for (const [upstream, limit] of this.open) {
-      clearTimeout(limit)
+    for (const { upstream } of this.open) {
       upstream.sink = undefined
       if (upstream !== winner) upstream.destroy()
     }
-    this.open.clear()
+    this.open.length = 0
     if (winner) this.resolve(winner)
     else this.reject(this.failure())
   }
