@@ -53,6 +53,7 @@ export class Ingress {
 class Arrival implements LiveConnection, ClientSink {
   readonly destination = undefined
   readonly opaque = false
+  place: LiveConnection['place']
   private preface: Buffer | undefined
   private readonly sinceMs: number
 

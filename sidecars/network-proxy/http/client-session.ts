@@ -79,6 +79,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
   readonly socket: Socket
   attribution: Attribution
   readonly opaque = false
+  place: LiveConnection['place']
   private state: State = 'head'
   private readonly received = new ReceivedBytes()
   private readonly record: SessionRecord

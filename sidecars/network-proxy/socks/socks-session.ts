@@ -54,6 +54,7 @@ export class SocksSession implements TunnelClient, LiveConnection, ClientSink {
   attribution: Attribution
   destination: Destination | undefined
   readonly opaque = false
+  place: LiveConnection['place']
   private state: State = 'greeting'
   private received: Buffer | undefined
   private record: ConnectionRecord | undefined

@@ -43,6 +43,7 @@ export interface TunnelParts {
 
 export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
   readonly opaque: boolean
+  place: LiveConnection['place']
   readonly destination: Destination
   readonly attribution: Attribution
   private readonly connection: ClientConnection
