@@ -194,10 +194,20 @@ export class Admission {
     const { host, port, protocol } = destination
     const parent = protocol === 'http' ? undefined : this.options.parents?.()?.routeFor(host, port, true)
     if (parent) return this.routes.throughParent(parent, destination, { tunnel: true, tls }, presence)
-    const dialAt = async (located: Located): Promise<Opened | { refusal: Refusal }> =>
-      'refusal' in located ? located : this.routes.direct(located.addresses, destination, tls, presence)
     const located = this.locate(destination, exempt)
-    return located instanceof Promise ? located.then(dialAt) : dialAt(located)
+    return located instanceof Promise
+      ? located.then((found) => this.dial(found, destination, tls, presence))
+      : this.dial(located, destination, tls, presence)
+  }
+
+  private dial(
+    located: Located,
+    destination: Destination,
+    tls: boolean,
+    presence: ClientPresence,
+  ): Promise<Opened | { refusal: Refusal }> {
+    if ('refusal' in located) return Promise.resolve(located)
+    return this.routes.direct(located.addresses, destination, tls, presence)
   }
 
   /** The addresses that may be dialled for an admitted destination, at least one. At once when no name is asked for. */

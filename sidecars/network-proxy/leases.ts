@@ -36,7 +36,8 @@ export class LeaseRegistry {
 
 /** The user name of `Basic` credentials, which is where a lease travels. */
 export function basicUser(proxyAuthorization: string | undefined): string | undefined {
-  const match = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(proxyAuthorization ?? '')
+  if (proxyAuthorization === undefined) return undefined
+  const match = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(proxyAuthorization)
   if (!match) return undefined
   const text = Buffer.from(match[1]!, 'base64').toString('latin1')
   const colon = text.indexOf(':')
