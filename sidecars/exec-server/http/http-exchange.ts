@@ -1,9 +1,10 @@
 import { request as requestPlain, type ClientRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as requestTls } from 'node:https'
-import type { Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { connectHost, portOf, type CallHeader, type Environment } from './http-call.ts'
 import { ACCEPT_ENCODING } from './body-decoding.ts'
+import { isSocksProxy, openSocksTunnel } from './socks-tunnel.ts'
 import { basicAuthorization, proxyAuthorization, proxyFor } from './upstream-proxy.ts'
 
 /** One request on the way to one URL. */
@@ -27,10 +28,6 @@ export async function exchange(
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const proxy = proxyFor(url, environment)
-  if (proxy && proxy.protocol !== 'http:' && proxy.protocol !== 'https:')
-    throw new Error(
-      `the environment names a ${proxy.protocol.slice(0, -1)} proxy; only http and https proxies work here`,
-    )
   const lines = headerLines(headers, url, body)
   const options: RequestOptions = {
     method,
@@ -43,19 +40,44 @@ export async function exchange(
     port: portOf(url),
   }
   if (!proxy) return send(url.protocol === 'https:' ? requestTls(options) : requestPlain(options), lines, body)
+  if (isSocksProxy(proxy)) {
+    const target = { host: connectHost(url), port: portOf(url) }
+    return sendThrough(await openSocksTunnel(proxy, target, signal), url, options, lines, body)
+  }
+  if (proxy.protocol !== 'http:' && proxy.protocol !== 'https:')
+    throw new Error(
+      `the environment names a ${proxy.protocol.slice(0, -1)} proxy; http, https, socks4, socks4a, socks5 and socks5h work here`,
+    )
   if (url.protocol === 'http:') {
     const authorization = proxyAuthorization(proxy)
     if (authorization && !lines.has('proxy-authorization')) lines.set('proxy-authorization', [authorization])
     Object.assign(options, { host: connectHost(proxy), port: portOf(proxy), path: withoutUser(url) })
     return send(proxy.protocol === 'https:' ? requestTls(options) : requestPlain(options), lines, body)
   }
-  const tunnel = await openTunnel(proxy, url, signal)
+  return sendThrough(await openTunnel(proxy, url, signal), url, options, lines, body)
+}
+
+/** Over a connection that leads to the host of `url` already. */
+function sendThrough(
+  tunnel: Socket,
+  url: URL,
+  options: RequestOptions,
+  lines: Map<string, string[]>,
+  body: Buffer | null,
+): Promise<IncomingMessage> {
+  // An agent, even a new one, would make its own connection.
+  const overTunnel = { ...options, agent: undefined }
+  if (url.protocol === 'http:') {
+    const request = requestPlain({ ...overTunnel, createConnection: () => tunnel })
+    // It was paused so that nothing is lost before somebody reads it.
+    request.once('socket', (socket) => socket.resume())
+    return send(request, lines, body)
+  }
   const host = connectHost(url)
   // Server names are names: an address has none to send.
-  const servername = /^[\d.]+$|:/.test(host) ? undefined : host
+  const servername = isIP(host) === 0 ? host : undefined
   const createConnection = () => connectTls({ socket: tunnel, host, servername, ALPNProtocols: ['http/1.1'] })
-  // An agent, even a new one, would make its own connection.
-  return send(requestTls({ ...options, agent: undefined, createConnection }), lines, body)
+  return send(requestTls({ ...overTunnel, createConnection }), lines, body)
 }
 
 function send(request: ClientRequest, lines: Map<string, string[]>, body: Buffer | null): Promise<IncomingMessage> {

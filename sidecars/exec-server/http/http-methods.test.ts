@@ -439,7 +439,9 @@ describe('by way of a proxy', () => {
     secure.close()
   })
   it('a proxy of another kind is refused by name', async () => {
-    environment.HTTP_PROXY = 'socks5://127.0.0.1:1'
-    await expect(ask({ url: 'http://some.test/' })).rejects.toThrow(/the environment names a socks5 proxy/)
+    environment.HTTP_PROXY = 'ftp://127.0.0.1:1'
+    await expect(ask({ url: 'http://some.test/' })).rejects.toThrow(
+      /the environment names a ftp proxy; http, https, socks4/,
+    )
   })
 })
