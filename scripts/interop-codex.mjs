@@ -6,16 +6,15 @@
 //   --scenario NAME   only this scenario of the CLI
 //   --sandbox MODE    danger-full-access (default), workspace-write or read-only
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { installCodex } from './interop/codex-cli.mjs'
 import { runScenario } from './interop/codex/run-scenario.mjs'
 import { scenarios } from './interop/codex/scenarios.mjs'
 
-/** The version whose wire we speak. */
-const CODEX_VERSION = '0.171.0'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 const { values: options } = parseArgs({
@@ -35,19 +34,6 @@ let isGood = true
 if (options.only !== 'cli') isGood = testClient()
 if (options.only !== 'client') isGood = (await testCli()) && isGood
 process.exitCode = isGood ? 0 : 1
-
-/** The CLI in a folder of its own, outside the project. */
-function installCodex() {
-  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache')
-  const folder = join(cache, 'gatehouse', `codex-${CODEX_VERSION}`)
-  const binary = join(folder, 'node_modules/.bin/codex')
-  if (existsSync(binary)) return binary
-  mkdirSync(folder, { recursive: true })
-  const npm = ['install', '--prefix', folder, '--no-audit', '--no-fund', `@openai/codex@${CODEX_VERSION}`]
-  if (run('npm', npm) !== 0)
-    throw new Error(`@openai/codex@${CODEX_VERSION} could not be installed; name a binary with --codex`)
-  return binary
-}
 
 function run(program, args, env = process.env) {
   return spawnSync(program, args, { cwd: root, env, stdio: 'inherit' }).status

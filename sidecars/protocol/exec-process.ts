@@ -147,6 +147,8 @@ export const processTerminateParams = object({ processId: string })
 export const processTerminateResult = object({ running: boolean })
 
 // ---------------------------------------------------------------- notifications (server -> client)
+/** Ours: the wire of the reference has no such method. */
+export const processResizeParams = object({ processId: string, columns: integer(1, 1000), rows: integer(1, 1000) })
 
 /** `process/output` */
 export const outputNotification = object({

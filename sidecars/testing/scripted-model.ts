@@ -16,7 +16,10 @@ export type ModelStep =
   | { drop: true }
   | { status: number; body?: unknown }
   | { usage: number }
-export type ModelScript = ModelStep[][] | ((attempt: number) => ModelStep[])
+  /** Ends the response with this error. */
+  | { fail: string; message: string }
+/** By step, or made anew for each request: how often this place was asked for, and the tool outputs so far. */
+export type ModelScript = ModelStep[][] | ((attempt: number, outputs: string[]) => ModelStep[])
 
 export interface ModelRequest {
   body: { input: Record<string, unknown>[]; [member: string]: unknown }
@@ -64,7 +67,7 @@ export class ScriptedModel {
     this.requests.push(seen)
     let finished = false
     response.on('close', () => (seen.closedByClient = !finished))
-    const key = `${script}:${outputs}`
+    const key = `${script}:${outputs.length}`
     const attempt = (this.attempts.get(key) ?? 0) + 1
     this.attempts.set(key, attempt)
     const steps = this.stepsOf(script, outputs, attempt)
@@ -74,11 +77,18 @@ export class ScriptedModel {
       return
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.flushHeaders()
     const send = (event: Record<string, unknown>) => response.write(`data: ${JSON.stringify(event)}\n\n`)
     let tokens = 110
     for (const step of steps) {
       if ('hang' in step) return
-      if ('drop' in step) return void request.socket.destroy()
+      // What was said before still arrives.
+      if ('drop' in step) return request.socket.destroySoon()
+      if ('fail' in step) {
+        finished = true
+        send({ type: 'response.failed', response: { id: 'r', error: { code: step.fail, message: step.message } } })
+        return void response.end()
+      }
       if ('usage' in step) tokens = step.usage
       else await this.sendItem(step, send)
     }
@@ -96,10 +106,12 @@ export class ScriptedModel {
     response.end(JSON.stringify(isKnown ? { data: [{ id: 'scripted-small' }, { id: 'scripted-model' }] } : {}))
   }
 
-  private stepsOf(name: string, outputs: number, attempt: number): ModelStep[] {
+  private stepsOf(name: string, outputs: string[], attempt: number): ModelStep[] {
     const script = this.scripts[name]
     if (!script) return [{ say: `(no script ${name})` }]
-    return typeof script === 'function' ? script(attempt) : script[Math.min(outputs, script.length - 1)]!
+    return typeof script === 'function'
+      ? script(attempt, outputs)
+      : script[Math.min(outputs.length, script.length - 1)]!
   }
 
   private async sendItem(step: ModelStep, send: (event: Record<string, unknown>) => void): Promise<void> {
@@ -146,9 +158,12 @@ export class ScriptedModel {
   }
 }
 
-function place(input: readonly Record<string, unknown>[]): { script: string; outputs: number } {
+function place(input: readonly Record<string, unknown>[]): { script: string; outputs: string[] } {
   const at = input.findLastIndex((item) => item.role === 'user' && /\[\[(\w+)\]\]/.test(JSON.stringify(item.content)))
   const tags = [...JSON.stringify(input[at]?.content ?? '').matchAll(/\[\[(\w+)\]\]/g)]
-  const outputs = input.slice(at + 1).filter((item) => String(item.type).endsWith('_output')).length
+  const outputs = input
+    .slice(at + 1)
+    .filter((item) => String(item.type).endsWith('_output'))
+    .map(({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)))
   return { script: tags.at(-1)?.[1] ?? 'none', outputs }
 }

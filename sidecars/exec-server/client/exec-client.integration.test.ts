@@ -116,6 +116,16 @@ describe.each(execServersUnderTest())('the client with the exec server of $name'
       expect(await process.exited).toMatchObject({ exitCode: expect.any(Number) })
     })
 
+    it.runIf(program.isOurs)('on a terminal take a new size, which nothing else minds', async () => {
+      const process = await sh(clientOf(), 'read x; stty size', { tty: true })
+      await process.resize(100, 30)
+      await process.write(Buffer.from('\n'))
+      expect(textOf(await collect(process))).toContain('30 100')
+      await process.resize(80, 24)
+      await (await sh(clientOf(), 'true')).resize(80, 24)
+      await expect(process.resize(0, 24)).rejects.toThrow('columns')
+    })
+
     it('E31 on pipes are interrupted by a signal', async () => {
       const process = await sh(clientOf(), 'exec sleep 30')
       await process.interrupt()

@@ -14,6 +14,7 @@ export interface ProcessCalls {
   read(options: ReadOptions & { afterSeq: number }): Promise<ReadOutput>
   write(chunk: Uint8Array, writeId: string, closeStdin: boolean): Promise<WriteStatus>
   interrupt(): Promise<void>
+  resize(columns: number, rows: number): Promise<void>
   terminate(): Promise<{ running: boolean }>
 }
 export interface ReadOptions {
@@ -136,6 +137,14 @@ export class ExecProcess {
   /** SIGINT to the process group. No error when it has ended. */
   interrupt(): Promise<void> {
     return this.calls.interrupt()
+  }
+
+  /**
+   * New size of its terminal, 1 to 1000 each; nothing for pipes and after the end. Only Gatehouse's own
+   * server can: others reject with RpcError.
+   */
+  resize(columns: number, rows: number): Promise<void> {
+    return this.calls.resize(columns, rows)
   }
 
   /** SIGKILL to the process group; `running` tells whether there was anything to end. */

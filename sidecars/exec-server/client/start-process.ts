@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import {
   processReadReply,
+  type processResizeParams,
   processSignalParams,
   processStartResult,
   processTerminateResult,
@@ -160,3 +161,7 @@ function callsOf(session: ExecSession, processId: string): ProcessCalls {
     terminate: () => session.callUntilAnswered('process/terminate', { processId }, processTerminateResult),
   }
 }
+    async resize(columns, rows) {
+      const params: Infer<typeof processResizeParams> = { processId, columns, rows }
+      await session.call('process/resize', params, nothing)
+    },

@@ -1,5 +1,6 @@
 import {
   processReadParams,
+  processResizeParams,
   processSignalParams,
   processStartParams,
   processTerminateParams,
@@ -37,6 +38,10 @@ export function registerProcessMethods(methods: MethodTable, { sessions, starter
     .register('process/signal', 'exec', processSignalParams, ({ processId }, connection) => {
       const process = sessions.of(connection).find(processId)
       if (process) stopper.interrupt(process)
+      return {}
+    })
+    .register('process/resize', 'exec', processResizeParams, ({ processId, columns, rows }, connection) => {
+      sessions.of(connection).find(processId)?.resize(columns, rows)
       return {}
     })
     .register('process/terminate', 'exec', processTerminateParams, ({ processId }, connection) => {

@@ -230,7 +230,7 @@ describe('a text turn', () => {
       'a server that always drops fails the turn',
       'always',
       'failed',
-      ['Reconnecting... 1/1', expect.stringContaining('cannot reach') as string],
+      ['Reconnecting... 1/1', expect.stringContaining('disconnected') as string],
     ],
     ['a refusal fails the turn at once', 's400', 'failed', [expect.stringContaining('bad thing') as string]],
   ])('%s', async (_, script, status, errors) => {

@@ -18,6 +18,7 @@ import { MethodTable } from './method-table.ts'
 import { commandMethods } from './methods/command-methods.ts'
 import { configMethods } from './methods/config-methods.ts'
 import { fileMethods } from './methods/file-methods.ts'
+import { fileSearchMethods } from './methods/file-search-methods.ts'
 import { handshakeMethods } from './methods/handshake.ts'
 import type { ServerContext } from './methods/server-context.ts'
 import { keepingMethods } from './methods/keeping-methods.ts'
@@ -134,6 +135,7 @@ export class AppServer {
       .add(turnMethods(this.context))
       .add(commandMethods(options.exec, defaultCwd))
       .add(fileMethods())
+      .add(fileSearchMethods())
       .add(configMethods(this.context))
       .add(keepingMethods(this.context))
   }

@@ -5,12 +5,12 @@
  * GATEHOUSE_KILLS=200 kills so often (8 otherwise); GATEHOUSE_SEED repeats a run; GATEHOUSE_APP_SERVER
  * names a bundle other than the one in out/.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { LineSplitter } from '../../rpc/line-splitter.ts'
+import { AppServerClient, AppServerGone, stdioCarrier, type AppServerMessage } from '../../testing/app-server-client.ts'
 import { ScriptedModel } from '../../testing/scripted-model.ts'
 
 /* oxlint-disable typescript/no-explicit-any -- what the server sends is what is under test */
@@ -81,99 +81,20 @@ afterAll(() => {
   rmSync(scratch, { recursive: true, force: true })
 })
 
-interface Message {
-  id?: number
-  method?: string
-  params?: any
-  result?: any
-  error?: { code: number; message: string }
-}
-
 /** The real server over stdio, with one client that says yes to everything. */
-class Server {
+class Server extends AppServerClient {
   readonly child: ChildProcess
-  readonly seen: Message[] = []
   readonly ended: Promise<void>
-  onMessage: (message: Message) => void = () => undefined
-  private readonly calls = new Map<number, (message: Message) => void>()
-  private readonly watchers = new Set<() => void>()
-  private nextId = 1
-  isGone = false
 
   constructor() {
-    this.child = spawn(process.execPath, [SERVER], {
+    const { carrier, child, ended } = stdioCarrier(process.execPath, [SERVER], {
       env: { PATH: process.env.PATH, HOME: home, CODEX_HOME: home },
       cwd: ws,
-      stdio: ['pipe', 'pipe', 'ignore'],
     })
-    const lines = new LineSplitter()
-    this.child.stdout!.on('data', (bytes: Buffer) => {
-      for (const line of lines.push(bytes)) if ('text' in line) this.take(JSON.parse(line.text) as Message)
-    })
-    this.child.stdin!.on('error', () => undefined) // It was killed.
-    this.ended = new Promise((resolve) =>
-      this.child.once('close', () => {
-        this.isGone = true
-        for (const call of this.calls.values()) call({ error: { code: 0, message: 'killed' } })
-        for (const watcher of this.watchers) watcher()
-        resolve()
-      }),
-    )
-  }
-
-  private take(message: Message): void {
-    this.seen.push(message)
-    if (message.method === undefined) this.calls.get(message.id!)?.(message)
-    else if (message.id !== undefined) this.send({ id: message.id, result: { decision: 'accept' } })
-    this.onMessage(message)
-    for (const watcher of this.watchers) watcher()
-  }
-
-  send(message: object): void {
-    if (!this.isGone) this.child.stdin!.write(`${JSON.stringify(message)}\n`)
-  }
-
-  async call(method: string, params: object = {}): Promise<any> {
-    const id = this.nextId++
-    const answer = await new Promise<Message>((resolve) => {
-      this.calls.set(id, resolve)
-      this.send({ id, method, params })
-      if (this.isGone) resolve({ error: { code: 0, message: 'killed' } })
-    })
-    if (answer.error) throw new Error(`${method}: ${answer.error.message}`)
-    return answer.result
-  }
-
-  /** Resolves with the first message since `from` that matches; rejects when the server is gone. */
-  until(match: (message: Message) => boolean, from: number): Promise<Message> {
-    return new Promise((resolve, reject) => {
-      let at = from
-      const look = () => {
-        for (; at < this.seen.length; at++) if (match(this.seen[at]!)) return finish(() => resolve(this.seen[at]!))
-        if (this.isGone) finish(() => reject(new Error('killed')))
-      }
-      const finish = (settle: () => void) => {
-        this.watchers.delete(look)
-        settle()
-      }
-      this.watchers.add(look)
-      look()
-    })
-  }
-
-  async open(): Promise<this> {
-    await this.call('initialize', {
-      clientInfo: { name: 'kill-test', title: null, version: '1' },
-      capabilities: { experimentalApi: true },
-    })
-    this.send({ method: 'initialized' })
-    return this
-  }
-
-  async turn(threadId: string, text: string): Promise<any> {
-    const from = this.seen.length
-    const { turn } = await this.call('turn/start', { threadId, input: [{ type: 'text', text }] })
-    return (await this.until((m) => m.method === 'turn/completed' && m.params.turn.id === turn.id, from)).params.turn
+    super(carrier)
+    this.child = child
+    this.ended = ended
+    this.answers.set('*', () => ({ decision: 'accept' }))
   }
 }
 
@@ -185,7 +106,7 @@ class Told {
   /** The name may be this one, too: its answer did not come. */
   nameOnTheWay: string | null = null
 
-  note({ method, params }: Message): void {
+  note({ method, params }: AppServerMessage): void {
     if (method === 'item/completed') {
       expect(this.items.has(params.item.id), `${params.item.type} was announced twice`).toBe(false)
       this.items.set(params.item.id, { item: params.item, turnId: params.turnId })
@@ -207,7 +128,7 @@ function random(seed: number): () => number {
 
 let words = 0
 
-/** One round of a session; ends early, with "killed", when the server is gone. */
+/** One round of a session; ends early, with AppServerGone, when the server is gone. */
 async function round(server: Server, threadId: string, told: Told): Promise<void> {
   const turn = (script: string) => server.turn(threadId, `message ${++words} [[${script}]]`)
   await turn('approve')
@@ -224,7 +145,7 @@ async function round(server: Server, threadId: string, told: Told): Promise<void
   const delta = await server.until((m) => m.method === 'item/agentMessage/delta', from)
   await server.call('turn/interrupt', { threadId, turnId: delta.params.turnId }).catch((error: Error) => {
     // It had ended already.
-    if (error.message.endsWith('killed')) throw error
+    if (error instanceof AppServerGone) throw error
   })
   await running
   await turn('hello')
@@ -267,7 +188,7 @@ async function check(server: Server, threadId: string, told: Told): Promise<void
   expect([...paged].sort()).toEqual([...ids].sort())
   expect([told.name, told.nameOnTheWay]).toContain(resumed.thread.name)
 
-  expect((await server.turn(threadId, `message ${++words} [[hello]]`)).status).toBe('completed')
+  expect((await server.turn(threadId, `message ${++words} [[hello]]`)).turn.status).toBe('completed')
   const input = model.requests.at(-1)!.body.input
   const calls = input.filter((i) => String(i.type).endsWith('_call')).map((i) => i.call_id)
   const outputs = input.filter((i) => String(i.type).endsWith('_output')).map((i) => i.call_id)
@@ -288,7 +209,7 @@ it(
     let server = await new Server().open()
     for (let kill = 0; kill < KILLS; kill++) {
       const { child } = server
-      const deadline = server.seen.length + Math.floor(next() * MESSAGES_OF_A_ROUND)
+      const deadline = server.seen.length + 1 + Math.floor(next() * MESSAGES_OF_A_ROUND)
       const delayMs = next() * 4
       server.onMessage = (message) => {
         told.note(message)
@@ -303,7 +224,7 @@ it(
         } else await check(server, threadId, told)
         for (;;) await round(server, threadId, told)
       } catch (error) {
-        if (!(error as Error).message.endsWith('killed')) throw error
+        if (!(error instanceof AppServerGone)) throw error
       }
       await server.ended
       killsOfThread++

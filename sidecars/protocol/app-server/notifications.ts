@@ -95,6 +95,8 @@ export interface NotificationMap {
     stdoutCapReached: boolean
     stderrCapReached: boolean
   }
+  'fuzzyFileSearch/sessionUpdated': { sessionId: string; query: string; files: unknown[] }
+  'fuzzyFileSearch/sessionCompleted': { sessionId: string }
   'rawResponseItem/completed': OfTurn & { item: unknown }
   'thread/realtime/started': OfThread & { sessionId: string | null; version: string }
   'thread/realtime/itemAdded': OfThread & { item: unknown }

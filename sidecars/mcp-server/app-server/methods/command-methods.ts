@@ -21,6 +21,8 @@ const DEFAULT_CAP_BYTES = 1024 * 1024
 const DEFAULT_TIMEOUT_MS = 10_000
 const TIMED_OUT = 124
 
+/** Character cells of a terminal. */
+const size = object({ rows: integer(1), cols: integer(1) })
 const execParams = object({
   command: array(string),
   processId: optional(string),
@@ -33,6 +35,7 @@ const execParams = object({
   disableTimeout: withDefault(boolean, false),
   cwd: optional(string),
   env: optional(record(nullable(string))),
+  size: optional(size),
   sandboxPolicy: unknown,
 })
 const spawnParams = object({
@@ -45,6 +48,7 @@ const spawnParams = object({
   outputBytesCap: optional(integer(0)),
   timeoutMs: optional(integer(0)),
   env: optional(record(nullable(string))),
+  size: optional(size),
 })
 const byProcess = (params: { processId?: string }, connection: AppConnection) =>
   params.processId === undefined
@@ -60,17 +64,19 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
   const name = (connection: AppConnection, kind: 'exec' | 'process', id: string): string =>
     `${kind}:${connection.id}:${id}`
 
-  const start = (params: {
+  const start = async (params: {
     command: string[]
     cwd?: string
     tty: boolean
     streamStdin: boolean
     env?: Record<string, string | null>
+    size?: { rows: number; cols: number }
   }) => {
+    if (params.size && !params.tty) throw invalidRequest('size: only a command with tty has one')
     if (params.command.length === 0) throw invalidRequest('command must not be empty')
     const set = Object.fromEntries(Object.entries(params.env ?? {}).filter((e): e is [string, string] => e[1] !== null))
     const exclude = Object.entries(params.env ?? {}).flatMap(([key, value]) => (value === null ? [key] : []))
-    return exec().start({
+    const process = await exec().start({
       argv: params.command,
       cwd: params.cwd ?? defaultCwd(),
       tty: params.tty,
@@ -78,6 +84,8 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
       env: set,
       envPolicy: { inherit: 'all', ignoreDefaultExcludes: true, exclude, set: {}, includeOnly: [] },
     })
+    if (params.size) await process.resize(params.size.cols, params.size.rows)
+    return process
   }
   const need = (connection: AppConnection, kind: 'exec' | 'process', id: string): ExecProcess => {
     const process = running.get(name(connection, kind, id))
@@ -141,6 +149,13 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
           write(need(connection, 'exec', processId), deltaBase64, closeStdin),
       },
     ),
+    'command/exec/resize': method(object({ processId: string, size }), {
+      queue: byProcess,
+      run: async ({ processId, size: { rows, cols } }, { connection }) => {
+        await need(connection, 'exec', processId).resize(cols, rows)
+        return {}
+      },
+    }),
     'command/exec/terminate': method(object({ processId: string }), {
       queue: byProcess,
       run: async ({ processId }, { connection }) => {
@@ -177,6 +192,14 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
           write(need(connection, 'process', processHandle), deltaBase64, closeStdin),
       },
     ),
+    'process/resizePty': method(object({ processHandle: string, size }), {
+      experimental: true,
+      queue: byHandle,
+      run: async ({ processHandle, size: { rows, cols } }, { connection }) => {
+        await need(connection, 'process', processHandle).resize(cols, rows)
+        return {}
+      },
+    }),
     'process/kill': method(object({ processHandle: string }), {
       experimental: true,
       queue: byHandle,
