@@ -18,6 +18,14 @@ const LAWS = [
     node: true,
     electron: false,
   },
+  {
+    // A command's own proxy runs here, in front of the host's: the network proxy has one door for that.
+    from: 'sidecars/exec-server/managed-network/',
+    may: ['sidecars/protocol/', 'sidecars/rpc/', 'sidecars/exec-server/', 'sidecars/network-proxy/embed.ts'],
+    testsMay: ['sidecars/testing/'],
+    node: true,
+    electron: false,
+  },
   ...['exec-server', 'mcp-server', 'network-proxy'].map((name) => ({
     from: `sidecars/${name}/`,
     may: [

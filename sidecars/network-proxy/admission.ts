@@ -11,7 +11,7 @@ import { Routes, tlsFailure, type Opened } from './dial/route.ts'
 import { tlsHandshake, type TlsDialOptions } from './dial/tls-handshake.ts'
 import type { Attribution } from './leases.ts'
 import { formatAuthority } from './policy/authority.ts'
-import type { Decider } from './policy/decider.ts'
+import type { ConnectionDecider } from './policy/decider.ts'
 import type { Policy, Ruling } from './policy/policy.ts'
 import type { Refusal } from './policy/refusal.ts'
 import type { Destination } from './policy/rule-table.ts'
@@ -51,7 +51,7 @@ export interface ConnectOptions {
 export interface AdmissionOptions {
   policy: Policy
   /** Absent: nobody can be asked, so an `ask` is a refusal. */
-  decider: Decider | undefined
+  decider: ConnectionDecider | undefined
   resolver: Resolver
   /** Longest a lookup may take before the name counts as unresolvable. */
   lookupTimeoutMs?: number

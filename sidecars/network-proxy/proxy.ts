@@ -15,13 +15,13 @@ import { HTTP_PORTS, Listener, listenNear, SOCKS_PORTS, type ListenAt, type Port
 import { LiveConnections } from './live-connections.ts'
 import { systemOwnAddresses, type OwnAddresses } from './policy/address-guard.ts'
 import { bracketed } from './policy/authority.ts'
-import { Decider, type AskHost } from './policy/decider.ts'
+import { Decider, type AskHost, type ConnectionDecider } from './policy/decider.ts'
 import { Policy } from './policy/policy.ts'
 import { InspectionControl } from './inspection/inspection-control.ts'
 import type { TrustOptions } from './inspection/trust.ts'
 import type { Requirements } from './managed/requirements.ts'
 import { restrictRules, restrictSettings } from './managed/restrict.ts'
-import { ConnectionLog, type ReportFacts } from './records/connection-log.ts'
+import { ConnectionLog, type ConnectionLogOptions, type ReportFacts } from './records/connection-log.ts'
 import { selfTest, type Trial } from './self-test.ts'
 import { reachesUnixSockets, requireLive, type ProxySettings } from './settings.ts'
 import type { SocksServing } from './socks/socks-session.ts'
@@ -33,6 +33,13 @@ export interface ProxySurroundings {
   /** Absent when nobody can be asked. */
   askHost?: AskHost
   report: ReportFacts
+  /** Asked instead of the host. */
+  decider?: ConnectionDecider
+  onDecision?: ConnectionLogOptions['onDecision']
+  /** URL of the proxy that is the only way out, whatever the settings say about parents. */
+  throughProxy?: string | undefined
+  /** For a proxy that is one of many: its requests to itself would cost each of them, and ask about nothing new. */
+  withoutSelfTest?: boolean
   resolver?: Resolver
   nowMs?: () => number
   ownAddresses?: OwnAddresses
@@ -77,6 +84,8 @@ export class NetworkProxy {
   private httpListener: Listener | undefined
   private socksListener: Listener | undefined
   private readonly environment: Record<string, string | undefined>
+  private readonly throughProxy: string | undefined
+  private readonly withoutSelfTest: boolean
   private readonly inspection: InspectionControl
   private parents: ParentProxies | undefined
   private rules: readonly NetworkRule[] = []
@@ -93,13 +102,15 @@ export class NetworkProxy {
     this.warnings.push(...warnings)
     const nowMs = surroundings.nowMs ?? Date.now
     const isOwnListener = (address: string, port: number) => this.isOwnListener(address, port)
-    this.log = new ConnectionLog({ report: surroundings.report, nowMs })
+    this.log = new ConnectionLog({ report: surroundings.report, onDecision: surroundings.onDecision, nowMs })
     this.live = new LiveConnections(nowMs)
     this.pool = new UpstreamPool(nowMs)
     const ownAddresses = surroundings.ownAddresses ?? systemOwnAddresses(nowMs)
     this.policy = new Policy(settings, ownAddresses, undefined, surroundings.platform)
     this.decider = surroundings.askHost && new Decider(surroundings.askHost, { timeoutMs: settings.askTimeoutMs })
     this.environment = surroundings.environment ?? process.env
+    this.throughProxy = surroundings.throughProxy
+    this.withoutSelfTest = surroundings.withoutSelfTest ?? false
     const { environment } = this
     this.platform = surroundings.platform ?? process.platform
     const { runDir, platformRoots } = surroundings
@@ -107,7 +118,7 @@ export class NetworkProxy {
     const admission = new Admission({
       policy: this.policy,
       tls: this.inspection.tls,
-      decider: this.decider,
+      decider: surroundings.decider ?? this.decider,
       resolver: surroundings.resolver ?? bothFamilies(),
       isOwnListener,
       ...(surroundings.dialTimes ? { dialTimes: surroundings.dialTimes } : {}),
@@ -163,6 +174,7 @@ export class NetworkProxy {
       this.warnings.push(
         'unix_sockets: unix sockets through the proxy only work on macOS; these entries do nothing here',
       )
+    if (this.withoutSelfTest) return
     const problems = await selfTest({ at: this.httpListener, lend: (trial) => this.lend(trial) })
     this.warnings.push(...problems)
   }
@@ -204,8 +216,13 @@ export class NetworkProxy {
   }
 
   private readParents(): ParentProxies | undefined {
-    if (!this.settings.allowUpstreamProxy) return undefined
-    const parents = new ParentProxies(this.environment, (host, port) => this.isOwnListener(host, port))
+    const { throughProxy } = this
+    if (throughProxy === undefined && !this.settings.allowUpstreamProxy) return undefined
+    const isOwn = (host: string, port: number) => this.isOwnListener(host, port)
+    const parents =
+      throughProxy === undefined
+        ? new ParentProxies(this.environment, isOwn)
+        : new ParentProxies({ ALL_PROXY: throughProxy }, isOwn, true)
     if (this.httpListener) this.warnings.push(...parents.warnings)
     return parents
   }
@@ -271,18 +288,27 @@ export class NetworkProxy {
     const { listener } = await listenNear({ host: this.httpListener.host, port }, NO_RANGE, this.acceptFor(lease))
     this.own(listener)
     this.leaseListeners.set(lease.leaseId, listener)
+    return this.environmentAt(listener, this.settings.socks && listener, envChanges)
+  }
+
+  /** The variables for processes that use the listeners of everybody; none while the proxy is disabled. */
+  environmentFor(envChanges: Record<string, string | null>): Record<string, string> {
+    return this.httpListener ? this.environmentAt(this.httpListener, this.socksListener, envChanges) : {}
+  }
+
+  private environmentAt(
+    http: Listener,
+    socks: Listener | undefined,
+    changes: Record<string, string | null>,
+  ): Record<string, string> {
     const endpoints = {
-      httpUrl: urlOf('http', listener),
-      socksUrl: this.settings.socks && urlOf('socks5h', listener),
+      httpUrl: urlOf('http', http),
+      socksUrl: socks && urlOf('socks5h', socks),
       allowLocalBinding: this.settings.allowLocalBinding,
       trust: this.inspection.bundle,
       childVariables: this.inspection.childVariables,
     }
-    return childEnvironment(endpoints, {
-      platform: process.platform,
-      inherited: this.environment,
-      changes: envChanges,
-    })
+    return childEnvironment(endpoints, { platform: process.platform, inherited: this.environment, changes })
   }
 
   /** Ends the lease and its connections. */

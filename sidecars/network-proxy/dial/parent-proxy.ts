@@ -24,8 +24,15 @@ export class ParentProxies {
   private readonly secure: ParentRoute | undefined
   private readonly bypass: readonly BypassEntry[]
 
-  /** `isOwnListener` keeps a proxy that finds itself in the environment from talking to itself. */
-  constructor(environment: Environment, isOwnListener: (host: string, port: number) => boolean) {
+  /**
+   * `isOwnListener` keeps a proxy that finds itself in the environment from talking to itself. With
+   * `leadsEverywhere` the parent is the only way out, to this machine as well.
+   */
+  constructor(
+    environment: Environment,
+    isOwnListener: (host: string, port: number) => boolean,
+    private readonly leadsEverywhere = false,
+  ) {
     const read = (name: string) => this.readRoute(name, environment, isOwnListener)
     const [http, https, all] = [read('HTTP_PROXY'), read('HTTPS_PROXY'), read('ALL_PROXY')]
     this.plain = http ?? all
@@ -67,7 +74,8 @@ export class ParentProxies {
    */
   routeFor(host: string, port: number, tunnelled: boolean): ParentRoute | undefined {
     const route = tunnelled ? this.secure : this.plain
-    if (!route || isLocalhostName(host) || classifyAddress(host) === 'loopback') return undefined
+    if (!route || this.leadsEverywhere) return route
+    if (isLocalhostName(host) || classifyAddress(host) === 'loopback') return undefined
     return this.bypass.some((entry) => entry(host, port)) ? undefined : route
   }
 }

@@ -31,6 +31,7 @@ export class SessionRecord {
       : record?.continues(destination, attribution, ruleId)
     if (record && continues) {
       record.requests++
+      this.log.decided(record, destination)
       return record
     }
     const next = this.begin(destination, attribution)

@@ -10,8 +10,13 @@ import type { Refusal } from './refusal.ts'
 import type { Destination } from './rule-table.ts'
 
 export type Answer =
-  | { verdict: 'allow'; requestId: string; ruleId: string | undefined }
+  | { verdict: 'allow'; requestId: string | undefined; ruleId: string | undefined }
   | { verdict: 'deny'; requestId: string | undefined; refusal: Refusal }
+
+/** Whoever is asked about a host while its connection is held. A rejection never happens: it answers no. */
+export interface ConnectionDecider {
+  ask(destination: Destination, attribution: Attribution, presence: ClientPresence): Promise<Answer>
+}
 
 /** The question to the host: `approvals/request`. Rejects when it is withdrawn, expired or the host is gone. */
 export type AskHost = (
@@ -33,7 +38,7 @@ export interface DeciderOptions {
  * Asks and waits. Fails closed: only an `allow` that is bound to exactly what was asked allows; a late
  * answer, a lost host and every error are a refusal.
  */
-export class Decider {
+export class Decider implements ConnectionDecider {
   private readonly pending = new Map<string, number>()
   private timeoutMs: number
 

@@ -27,6 +27,8 @@ export interface Refusal {
   ruleId?: string
   /** The owner's words, or what an address turned out to be; already safe to show. */
   detail?: string
+  /** How somebody outside who was asked called it; answers and audits then say it so. */
+  told?: { decision: 'deny' | 'ask'; reason: string }
 }
 
 interface Wording {
@@ -153,9 +155,9 @@ export function httpRefusal(
   keepAlive: boolean,
   form: RefusalForm = 'json',
 ): Buffer {
-  const { reason, source, detail } = refusal
+  const { reason, source, detail, told } = refusal
   const { host, port, protocol } = target
-  const key = `${host} ${port} ${protocol} ${reason} ${source} ${keepAlive} ${form} ${detail ?? ''}`
+  const key = `${host} ${port} ${protocol} ${reason} ${source} ${keepAlive} ${form} ${detail ?? ''} ${told?.decision ?? ''} ${told?.reason ?? ''}`
   const known = remembered.get(key)
   if (known) return known
   const { type, body } = refusalBody(refusal, target, form)
@@ -178,8 +180,8 @@ export function refusalBody(
     host: target.host,
     port: target.port,
     protocol: POLICY_PROTOCOL[target.protocol],
-    reason: refusal.reason,
-    decision: 'deny',
+    reason: refusal.told?.reason ?? refusal.reason,
+    decision: refusal.told?.decision ?? 'deny',
     source: refusal.source,
     message,
     // npm prints this member of an error's body and no other.

@@ -14,8 +14,21 @@ import { ConnectionRecord, type ClientEnd, type RecordListener } from './connect
 /** Takes one batch; resolves when the next may follow. A rejection ends the reporting. */
 export type ReportFacts = (facts: ConnectionFacts[]) => Promise<void> | void
 
+/** One verdict on one request, at the moment at which it was reached. */
+export interface Decided {
+  record: ConnectionRecord
+  /** Of this very request; its record may have begun with another method. */
+  destination: Destination
+  /** Absent: allowed. */
+  refusal: Refusal | undefined
+  /** Somebody was asked, and this is what they said. */
+  wasAsked: boolean
+}
+
 export interface ConnectionLogOptions {
   report: ReportFacts
+  /** Told of each single verdict; records alone join equal ones. */
+  onDecision?: ((decided: Decided) => void) | undefined
   nowMs?: () => number
   /** Changes are gathered this long. */
   flushEveryMs?: number
@@ -66,6 +79,7 @@ export class ConnectionLog implements RecordListener {
     const known = this.blocks.repeat(destination, attribution, refusal)
     if (known) {
       known.repeated()
+      this.decided(known, destination, refusal)
       return known
     }
     const record = this.create(destination, attribution, client)
@@ -77,6 +91,17 @@ export class ConnectionLog implements RecordListener {
   private create(destination: Destination, attribution: Attribution, client: ClientEnd | undefined): ConnectionRecord {
     const id = `con_${this.idPrefix}${(++this.sequence).toString(36)}` as ConnectionId
     return new ConnectionRecord(id, destination, attribution, client, this.nowMs(), this)
+  }
+
+  recordDecided(record: ConnectionRecord, { refusal, wasAsked }: { refusal?: Refusal; wasAsked: boolean }): void {
+    if (record.attribution.unrecorded) return
+    this.options.onDecision?.({ record, destination: record.destination, refusal, wasAsked })
+  }
+
+  /** A verdict at once on a request that shares a record with others. */
+  decided(record: ConnectionRecord, destination: Destination, refusal?: Refusal): void {
+    if (record.attribution.unrecorded) return
+    this.options.onDecision?.({ record, destination, refusal, wasAsked: false })
   }
 
   recordChanged(record: ConnectionRecord): void {

@@ -9,6 +9,8 @@ import { ExchangeLog, type SeenExchange } from './exchange-log.ts'
 
 /** What a record tells when it changed; the log keeps the order and the pace. */
 export interface RecordListener {
+  /** A verdict on the record's destination: an allowance, or the refusal. */
+  recordDecided(record: ConnectionRecord, outcome: { refusal?: Refusal; wasAsked: boolean }): void
   recordChanged(record: ConnectionRecord): void
   recordEnded(record: ConnectionRecord): void
 }
@@ -79,9 +81,11 @@ export class ConnectionRecord {
   }
 
   allowed(by: { ruleId?: string | undefined; requestId?: string | undefined }): void {
+    const wasAsked = this.state === 'asked'
     this.state = 'allowed'
     this.ruleId = by.ruleId
     this.requestId = by.requestId ?? this.requestId
+    this.listener.recordDecided(this, { wasAsked })
     this.listener.recordChanged(this)
   }
 
@@ -96,6 +100,7 @@ export class ConnectionRecord {
     this.refusal = refusal
     this.ruleId = refusal.ruleId
     this.requestId = requestId ?? this.requestId
+    this.listener.recordDecided(this, { refusal, wasAsked: refusal.source === 'decider' })
     this.end(nowMs)
   }
 
