@@ -19,13 +19,24 @@ import { truncate, writeAll } from './write-file.ts'
 
 const BLOCK_BYTES = 1024 * 1024
 
+/** How the two ends of a copy may be reached. */
+export interface CopyReach {
+  from: Reach
+  to: Reach
+}
+
 /** `fs/copy`: a file, a folder with everything in it, or a link as a link. Modes are kept. */
-export async function copy(source: BytePath, destination: BytePath, recursive: boolean, reach: Reach): Promise<void> {
-  await withPlace(locateEntry(source, reach), async (entry) => {
+export async function copy(
+  source: BytePath,
+  destination: BytePath,
+  recursive: boolean,
+  reach: CopyReach,
+): Promise<void> {
+  await withPlace(locateEntry(source, reach.from), async (entry) => {
     if ((await lstat(entry.fsPath)).isDirectory()) {
       if (!recursive)
         throw new WireError('invalidRequest', 'fs/copy requires recursive: true when sourcePath is a directory')
-      if (isWithin(await futurePath(destination, reach), await canonicalize(source, reach)))
+      if (isWithin(await futurePath(destination, reach.to), await canonicalize(source, reach.from)))
         throw new WireError('invalidRequest', 'fs/copy cannot copy a directory to itself or one of its descendants')
     }
     await copyEntry(entry, destination, reach)
@@ -42,25 +53,28 @@ async function futurePath(path: BytePath, reach: Reach): Promise<BytePath> {
   }
 }
 
-async function copyEntry(entry: Place, destination: BytePath, reach: Reach): Promise<void> {
+async function copyEntry(entry: Place, destination: BytePath, reach: CopyReach): Promise<void> {
   const facts = await lstat(entry.fsPath)
-  reach.policy?.requireRead(entry.path)
+  reach.from.policy?.requireRead(entry.path)
   if (facts.isDirectory()) await copyFolder(entry, destination, reach)
-  else if (facts.isSymbolicLink()) await copyLink(entry, destination, reach)
+  else if (facts.isSymbolicLink()) await copyLink(entry, destination, reach.to)
   else if (facts.isFile()) await copyContent(entry, destination, reach)
   else throw new WireError('invalidRequest', 'fs/copy only supports regular files, directories, and symlinks')
 }
 
-async function copyFolder(entry: Place, destination: BytePath, reach: Reach): Promise<void> {
-  const target = await withPlace(locateWritableEntry(destination, reach), async (place) => {
+async function copyFolder(entry: Place, destination: BytePath, reach: CopyReach): Promise<void> {
+  const target = await withPlace(locateWritableEntry(destination, reach.to), async (place) => {
     await mkdir(place.fsPath)
     return place.path
   })
   // From here on the way is known: a link that turns up on it now was put there to lead us astray.
-  const below = isDirect(reach) ? reach : { ...reach, followSymlinks: false }
-  await withPlace(locateReadable(entry.path, below), async (folder) => {
-    for (const child of await childrenOf(folder, { ...reach, policy: null }))
-      await withPlace(locateEntry(child.path, below), (place) => copyEntry(place, childOf(target, child.name), below))
+  const knownWay = (way: Reach) => (isDirect(way) ? way : { ...way, followSymlinks: false })
+  const below = { from: knownWay(reach.from), to: knownWay(reach.to) }
+  await withPlace(locateReadable(entry.path, below.from), async (folder) => {
+    for (const child of await childrenOf(folder, { ...reach.from, policy: null }))
+      await withPlace(locateEntry(child.path, below.from), (place) =>
+        copyEntry(place, childOf(target, child.name), below),
+      )
   })
 }
 
@@ -69,7 +83,7 @@ async function copyLink(entry: Place, destination: BytePath, reach: Reach): Prom
   await withPlace(locateWritableEntry(destination, reach), (place) => symlink(target, place.fsPath))
 }
 
-async function copyContent(entry: Place, destination: BytePath, reach: Reach): Promise<void> {
+async function copyContent(entry: Place, destination: BytePath, { to: reach }: CopyReach): Promise<void> {
   const from = await open(entry.fsPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   let to: FileHandle | undefined
   try {

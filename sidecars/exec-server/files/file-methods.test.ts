@@ -8,6 +8,7 @@ import {
   readFileSync,
   readlinkSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -31,6 +32,8 @@ let root: string
 let caller: MethodCaller
 let changes: FileChange[]
 let refuse: Error | null
+/** The place that a change is allowed for; undefined: where its path leads then. */
+let decide: (change: FileChange) => string | undefined
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'gatehouse-files-'))
@@ -44,12 +47,14 @@ beforeEach(() => {
   execFileSync('mkfifo', [join(root, 'fifo')])
   changes = []
   refuse = null
+  decide = () => undefined
   const table = new MethodTable()
   registerFileMethods(table, {
     policyContext: { temporaryDirectories: [], denied: [] },
     allowChange: async (change) => {
       changes.push(change)
       if (refuse) throw refuse
+      return decide(change)
     },
   })
   caller = new MethodCaller(table)
@@ -64,6 +69,58 @@ const call = (method: string, params: Record<string, unknown>) => caller.call(`f
 const at = (path: string, more: Record<string, unknown> = {}) => ({ path: uri(path), ...more })
 /** Expected errors are written down once for every root. */
 const refused = (promise: Promise<unknown>) => expect(promise).rejects
+
+describe('a change that was allowed for one place', () => {
+  // Functions, because the folder is another one for each test.
+  const CHANGES: [string, string, () => Record<string, unknown>][] = [
+    ['writing a new file', 'writeFile', () => at('d/new', { dataBase64: b64('x') })],
+    ['writing over a file', 'writeFile', () => at('d/a', { dataBase64: b64('x') })],
+    ['opening a file for writing', 'open', () => at('d/new', { handleId: 'h', mode: 'replace' })],
+    ['making a folder', 'createDirectory', () => at('d/made/below')],
+    ['removing a file', 'remove', () => at('d/a')],
+    ['removing a tree', 'remove', () => at('d/sub')],
+    ['copying a file', 'copy', () => ({ sourcePath: uri('f'), destinationPath: uri('d/new'), recursive: false })],
+    ['copying a tree', 'copy', () => ({ sourcePath: uri('e'), destinationPath: uri('d/new'), recursive: true })],
+  ]
+  beforeEach(() => {
+    for (const name of ['e/sub/deep', 'd/sub/deep']) mkdirSync(join(root, name), { recursive: true })
+    writeFileSync(join(root, 'e/a'), 'kept')
+  })
+
+  it.each(CHANGES)('%s does nothing once its folder was exchanged for a link', async (_, method, params) => {
+    decide = ({ path }) => {
+      renameSync(join(root, 'd'), join(root, 'moved'))
+      symlinkSync('e', join(root, 'd'))
+      return path
+    }
+    await expect(call(method, params())).rejects.toMatchObject({ code: expect.any(Number) })
+    for (const folder of ['e', 'moved'])
+      expect(readdirSync(join(root, folder), { recursive: true }).sort()).toEqual(['a', 'sub', 'sub/deep'])
+    expect(readFileSync(join(root, 'e/a'), 'utf8')).toBe('kept')
+  })
+
+  it.each(CHANGES)('%s happens there, also when it was named through a link', async (_, method, params) => {
+    decide = ({ path }) => path.replace('/dl/', '/d/')
+    const through = JSON.stringify(params()).replaceAll('/d/', '/dl/')
+    const before = snapshot()
+    await call(method, JSON.parse(through) as Record<string, unknown>)
+    expect(snapshot()).not.toEqual(before)
+    expect(changes[0]?.path).toContain('/dl/')
+  })
+
+  it('a name that no text can hold is not asked about', async () => {
+    await expect(call('writeFile', at('d/%FF', { dataBase64: b64('x') }))).rejects.toMatchObject({
+      message: expect.stringContaining('is not UTF-8'),
+    })
+    expect(changes).toEqual([])
+  })
+
+  const snapshot = () =>
+    (readdirSync(root, { recursive: true }) as string[]).sort().map((name) => {
+      const isFile = lstatSync(join(root, name)).isFile()
+      return isFile ? `${name} ${readFileSync(join(root, name), 'utf8')}` : name
+    })
+})
 
 describe('fs/readFile', () => {
   it.each([['f'], ['l']])('gives the content of %s', async (path) => {
@@ -542,7 +599,7 @@ describe('changes', () => {
     await call('copy', { sourcePath: uri('f'), destinationPath: uri('g'), recursive: false })
     await call('open', at('h', { handleId: 'h', mode: 'replace' }))
     await call('readFile', at('f'))
-    expect(changes).toEqual([
+    expect(changes.map(({ isInside: _, ...change }) => change)).toEqual([
       { kind: 'write', path: `${root}/a b` },
       { kind: 'create-directory', path: `${root}/c` },
       { kind: 'remove', path: `${root}/c` },

@@ -1,6 +1,5 @@
 import { lstat, rm, rmdir, unlink } from 'node:fs/promises'
 import type { BytePath } from '../../protocol/path-uri.ts'
-import { WireError } from '../wire/wire-error.ts'
 import { childrenOf, isMissing } from './folders.ts'
 import { osError } from './file-error.ts'
 import {
@@ -22,7 +21,6 @@ export interface RemoveOptions {
 
 /** `fs/remove`: a link itself is removed, never what it leads to. */
 export async function remove(path: BytePath, { recursive, force }: RemoveOptions, reach: Reach): Promise<void> {
-  if (recursive && !reach.followSymlinks) throw new WireError('internal', 'recursive no-follow removal is unsupported')
   try {
     await withPlace(locateEntry(path, reach), async (entry) => {
       const isFolder = (await lstat(entry.fsPath)).isDirectory()

@@ -352,8 +352,11 @@ describe('a folder exchanged for a link right after it was judged', () => {
     ['creating a folder', (reach) => createDirectory(swapped('d'), true, reach)],
     ['removing a file', (reach) => remove(swapped('todo.md'), { recursive: false, force: true }, reach)],
     ['removing a tree', (reach) => remove(swapped('below'), { recursive: true, force: true }, reach)],
-    ['copying to it', (reach) => copy(pathOfText(join(base, 'ws/f')), swapped('c'), false, reach)],
-    ['copying a tree to it', (reach) => copy(pathOfText(join(base, 'ws/sub')), swapped('c'), true, reach)],
+    ['copying to it', (reach) => copy(pathOfText(join(base, 'ws/f')), swapped('c'), false, { from: reach, to: reach })],
+    [
+      'copying a tree to it',
+      (reach) => copy(pathOfText(join(base, 'ws/sub')), swapped('c'), true, { from: reach, to: reach }),
+    ],
   ])('%s changes nothing outside', async (_, act) => {
     mkdirSync(join(base, 'out/below'))
     const before = readdirSync(join(base, 'out'))

@@ -33,17 +33,20 @@ export class HostGate implements CommandGate {
   }
 
   /**
-   * Before an agent's call changes a file. Our own programs have asked themselves.
+   * Before an agent's call changes a file. Our own programs have asked themselves. Resolves with the place that
+   * was decided about: the change may happen there and nowhere else.
    * @throws WireError when the change may not be made
    */
-  async passChange(change: FileChange, sessionId: SessionId, connection: WireConnection): Promise<void> {
-    if (connection.identity.kind === 'internal') return
+  async passChange(change: FileChange, sessionId: SessionId, connection: WireConnection): Promise<string | undefined> {
+    if (connection.identity.kind === 'internal') return undefined
     const place = placeOf(change)
     const subject: Subject = { kind: 'fileChange', changes: [describe(change, place)] }
     await this.ask(subject, { sessionId }, this.config().agentGate, connection.signal)
     // A question may wait for long, and a link on the way can be another by then.
     if (placeOf(change) !== place)
       throw denied('its path leads elsewhere than when it was asked about; nothing was done')
+    // Only Linux can hold on to a place by a descriptor; elsewhere this look is the last one.
+    return process.platform === 'linux' ? place : undefined
   }
 
   private async ask(
@@ -73,13 +76,13 @@ function placeOf({ kind, path }: FileChange): string {
   return kind === 'remove' ? join(place, basename(path)) : place
 }
 
-function describe({ kind, path }: FileChange, place: string) {
+function describe({ kind, path, isInside }: FileChange, place: string) {
   const isThere = kind === 'write' && statSync(place, { throwIfNoEntry: false }) !== undefined
   return {
     path: place,
     ...(place !== path && { namedPath: path }),
     kind: kind === 'remove' ? ('delete' as const) : isThere ? ('update' as const) : ('add' as const),
-    outsideRoots: false,
+    outsideRoots: !isInside(place),
   }
 }
 

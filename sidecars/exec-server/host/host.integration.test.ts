@@ -1,7 +1,19 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { basename, join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { unknown } from '../../protocol/decode.ts'
 import {
   processChanged,
@@ -11,7 +23,7 @@ import {
   type ProcessFacts,
 } from '../../protocol/host-channel.ts'
 import { connectUnix } from '../../rpc/unix-socket.ts'
-import { READ_ONLY, sandboxOf } from '../../testing/confined-commands.ts'
+import { READ_ONLY, sandboxOf, WORKSPACE_WRITE } from '../../testing/confined-commands.ts'
 import { DecidingHost, type Question } from '../../testing/deciding-host.ts'
 import { ExecWireClient } from '../../testing/exec-wire-client.ts'
 import { isAlive } from '../../testing/is-alive.ts'
@@ -182,11 +194,33 @@ describe('the gate', () => {
     owner.policy = (question) => question.deny('hands off')
     expect(await client.ask('fs/writeFile', { path: `file://${path}`, dataBase64: 'QQ==' })).toHaveProperty('error')
     expect(existsSync(path)).toBe(false)
-    expect(owner.questions[0]?.subject).toMatchObject({ kind: 'fileChange', changes: [{ path, kind: 'add' }] })
+    expect(owner.questions[0]?.subject).toMatchObject({
+      kind: 'fileChange',
+      changes: [{ path, kind: 'add', outsideRoots: true }],
+    })
     owner.policy = (question) => question.allow()
     expect(await client.ask('fs/writeFile', { path: `file://${path}`, dataBase64: 'QQ==' })).toHaveProperty('result')
     expect(existsSync(path)).toBe(true)
   })
+})
+
+it('a change of a file is inside only of what its own sandbox lets it write', async () => {
+  // Beside the folder of the servers, which is closed to every sandbox.
+  const [inside, outside] = [`${folder}-inside`, `${folder}-beside`]
+  const sandbox = sandboxOf({ root: inside, entries: WORKSPACE_WRITE })
+  const unconfined = { ...sandbox, permissions: { type: 'disabled' } }
+  owner.policy = (question) => question.deny('only asked')
+  const write = (path: string, more: object) =>
+    client.ask('fs/writeFile', { path: `file://${path}`, dataBase64: 'QQ==', ...more })
+  for (const more of [{ sandbox }, { sandbox: unconfined }])
+    for (const path of [join(inside, 'f'), join(outside, 'f'), `${inside}/../${basename(outside)}/f`])
+      await write(path, more)
+  await write(join(inside, '.git/hooks/pre-commit'), { sandbox })
+  await write(join(inside, 'f'), {})
+  const isOutside = owner.questions.map(
+    ({ subject }) => subject.kind === 'fileChange' && subject.changes[0]?.outsideRoots,
+  )
+  expect(isOutside).toEqual([false, true, true, false, true, true, true, true])
 })
 
 describe('a change of a file behind a link', () => {
@@ -210,6 +244,53 @@ describe('a change of a file behind a link', () => {
     }
     expect(await write()).toHaveProperty('error')
     expect(existsSync(join(other, 'new.txt'))).toBe(false)
+  })
+})
+
+describe('a folder that is exchanged for a link all the time', () => {
+  /** Exchanges `kept/in` for a link to `elsewhere` and back, as quickly as it goes, until it is killed. */
+  const EXCHANGER = `
+import os, sys
+os.chdir(sys.argv[1]); print("up", flush=True)
+while True:
+  os.rename("in", "real"); os.symlink("../elsewhere", "in")
+  os.remove("in"); os.rename("real", "in")
+`
+  let exchanger: ChildProcess
+  let base: string
+  beforeEach(async () => {
+    base = mkdtempSync(join(folder, 'swap-'))
+    for (const name of ['kept/in/tree/deep', 'elsewhere/tree/deep', 'source'])
+      mkdirSync(join(base, name), { recursive: true })
+    writeFileSync(join(base, 'source/f'), 'x')
+    for (const name of ['kept/in', 'elsewhere']) writeFileSync(join(base, name, 'old'), 'kept')
+    exchanger = spawn('python3', ['-c', EXCHANGER, join(base, 'kept')], { stdio: ['ignore', 'pipe', 'ignore'] })
+    await once(exchanger.stdout!, 'data')
+  })
+  afterEach(() => void exchanger.kill('SIGKILL'))
+
+  it('gets no change past what was decided: nothing appears, changes or goes on the other side', async () => {
+    const at = (name: string) => `file://${base}/kept/in/${name}`
+    const isElsewhere = ({ subject }: Question) =>
+      subject.kind === 'fileChange' && subject.changes.some(({ path }) => path.startsWith(join(base, 'elsewhere')))
+    owner.policy = (question) => (isElsewhere(question) ? question.deny('not there') : question.allow())
+    let done = 0
+    for (let i = 0; i < 60; i++) {
+      const source = `file://${base}/source`
+      const answers = await Promise.all([
+        client.ask('fs/writeFile', { path: at(`new-${i}`), dataBase64: 'QQ==' }),
+        client.ask('fs/writeFile', { path: at('old'), dataBase64: 'QQ==' }),
+        client.ask('fs/createDirectory', { path: at(`folder-${i}/below`) }),
+        client.ask('fs/copy', { sourcePath: source, destinationPath: at(`copy-${i}`), recursive: true }),
+        client.ask('fs/open', { handleId: `h${i}`, path: at(`opened-${i}`), mode: 'replace' }),
+        client.ask('fs/remove', { path: at('tree') }),
+      ])
+      await client.ask('fs/close', { handleId: `h${i}` })
+      done += answers.filter((answer) => !('error' in answer)).length
+    }
+    expect(readdirSync(join(base, 'elsewhere'), { recursive: true }).sort()).toEqual(['old', 'tree', 'tree/deep'])
+    expect(readFileSync(join(base, 'elsewhere/old'), 'utf8')).toBe('kept')
+    expect(done).toBeGreaterThan(0)
   })
 })
 
