@@ -4,7 +4,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { readEnvironmentInfo } from './environment/environment-info.ts'
-import { ExecServer } from './exec-server.ts'
+import { ExecServer, PROCESS_CAPABILITIES } from './exec-server.ts'
 import { openInstanceFolder, sharedParent } from './life/instance-folder.ts'
 import { CommandLineError, parseCommandLine, USAGE } from './listen/command-line.ts'
 import { ListenUrlError } from './listen/listen-url.ts'
@@ -44,6 +44,7 @@ async function serve(argv: readonly string[]): Promise<number> {
   const folder = await openInstanceFolder(sharedParent())
   for (const { pid } of folder.swept) log(`ended process ${pid}, left behind by a server that was killed`)
   const deniedPaths = [...hostFolders(), sharedParent()]
+  const environmentInfo = () => readEnvironmentInfo(PROCESS_CAPABILITIES)
   const server = new ExecServer({
     sandbox: platformSandbox({
       folder: folder.path,
@@ -54,8 +55,8 @@ async function serve(argv: readonly string[]): Promise<number> {
     folder,
     spoolBytes: SPOOL_BYTES,
     inheritable: new InheritableEnvironment(process.env),
-    environmentInfo: () => readEnvironmentInfo(),
-    registerMore: (methods) => registerMethodFamilies(methods, { deniedPaths }),
+    environmentInfo,
+    registerMore: (methods) => registerMethodFamilies(methods, { deniedPaths, environmentInfo }),
     log,
     // Nobody can come back to a server that lives as long as its one connection.
     ...(address.kind === 'stdio' ? { detachedTtlMs: 0 } : {}),

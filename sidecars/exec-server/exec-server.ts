@@ -5,6 +5,7 @@ import { ProcessLedger } from './life/process-ledger.ts'
 import { ProcessStopper } from './life/process-stopper.ts'
 import { MARKER_VARIABLE } from './life/process-tree.ts'
 import { Watchdog } from './life/watchdog.ts'
+import { ManagedNetwork } from './managed-network/managed-network.ts'
 import type { InheritableEnvironment } from './processes/child-environment.ts'
 import type { CommandGate } from './processes/command-gate.ts'
 import type { ManagedProcess } from './processes/managed-process.ts'
@@ -12,12 +13,20 @@ import { registerProcessMethods } from './processes/process-methods.ts'
 import { ProcessStarter } from './processes/process-starter.ts'
 import { ProcessTable } from './processes/process-table.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
+import { ShellSnapshots } from './shell-snapshots/shell-snapshots.ts'
 import { FifoPool } from './streams/fifo-pool.ts'
 import { Handshake } from './sessions/handshake.ts'
 import { SessionStore, type SessionStoreEvents } from './sessions/session-store.ts'
 import type { Carrier } from './wire/carrier.ts'
 import { MethodTable } from './wire/method-table.ts'
 import { WireConnection, type ConnectionIdentity } from './wire/wire-connection.ts'
+
+/** What this server can do with processes, beside the methods of files, http and environment. */
+export const PROCESS_CAPABILITIES = {
+  networkProxyLaunch: true,
+  networkProxyReviewDomains: true,
+  shellSnapshotV2: process.platform !== 'win32',
+} as const
 
 /** What a supervisor wants to know about processes. */
 export interface ProcessEvents {
@@ -56,6 +65,7 @@ export class ExecServer {
   readonly stopper = new ProcessStopper()
   private readonly guard: ProcessGuard
   private readonly fifos: FifoPool
+  private readonly network: ManagedNetwork
   private readonly methods = new MethodTable()
   private readonly connections = new Set<WireConnection>()
 
@@ -78,6 +88,7 @@ export class ExecServer {
       new ProcessLedger(folder.ledgerPath),
     )
     this.fifos = new FifoPool(folder.path)
+    this.network = new ManagedNetwork(() => options.inheritable.get())
     this.sessions = new SessionStore(
       {
         onOpened: (session, connection) => {
@@ -100,6 +111,11 @@ export class ExecServer {
         stopper: this.stopper,
         fifos: this.fifos,
         sandbox: options.sandbox,
+        network: this.network,
+        snapshots: new ShellSnapshots({
+          folder: folder.path,
+          watchGroup: (pid) => this.guard.watchGroup(pid),
+        }),
         gate,
         inheritable: options.inheritable,
       }),
@@ -131,6 +147,7 @@ export class ExecServer {
     if (graceMs > 0) await Promise.all(ends)
     this.guard.dispose()
     for (const process of this.table.all()) process.dispose()
+    await this.network.close()
     await this.fifos.close()
     // The watchdog does it too, but it runs only where something had to be watched.
     rmSync(this.options.folder.path, { recursive: true, force: true })

@@ -15,7 +15,7 @@ export interface MethodFamilyOptions {
   allowChange?: FileMethodOptions['allowChange']
   /** For `valueEnvVar` and the proxy variables of http. Default: this process's. */
   environment?: () => Environment
-  /** The same as `initialize` tells. Default: this machine, without capabilities of processes and network. */
+  /** The same as `initialize` tells. Default: this machine, without capabilities of processes. */
   environmentInfo?: () => EnvironmentInfo | Promise<EnvironmentInfo>
 }
 

@@ -13,13 +13,13 @@ import {
   optional,
   record,
   string,
-  unknown,
   whenAbsent,
   withDefault,
   type Infer,
 } from './decode.ts'
 import { environmentInfo } from './exec-environment.ts'
 import { gateMode, outputStream } from './host-channel.ts'
+import { networkProxyLaunch } from './exec-network.ts'
 import { sandboxObject } from './exec-sandbox.ts'
 
 /** Wire numbers that only the exec server uses, beside those of JSON-RPC. */
@@ -69,6 +69,10 @@ export const startMetadata = object({
 })
 export type StartMetadata = Infer<typeof startMetadata>
 
+/** Starts with one scope share what the startup files of their login shell made. */
+export const shellSnapshotScope = object({ scopeId: string, shell: object({ name: string, path: string }) })
+export type ShellSnapshotScope = Infer<typeof shellSnapshotScope>
+
 export const processStartParams = object({
   /** Chosen by the client, unique within its session. */
   processId: string,
@@ -81,7 +85,7 @@ export const processStartParams = object({
   arg0: optional(string),
   envPolicy: optional(environmentPolicy),
   metadata: optional(startMetadata),
-  shellSnapshot: optional(object({ scopeId: string, shell: object({ name: string, path: string }) })),
+  shellSnapshot: optional(shellSnapshotScope),
   sandbox: optional(sandboxObject),
   enforceManagedNetwork: whenAbsent(boolean, false),
   managedNetwork: optional(
@@ -91,7 +95,7 @@ export const processStartParams = object({
       transparentTcp: optional(boolean),
     }),
   ),
-  networkProxy: optional(unknown),
+  networkProxy: optional(networkProxyLaunch),
 })
 export type ProcessStartParams = Infer<typeof processStartParams>
 
@@ -143,12 +147,12 @@ export const processWriteResult = object({
 export type WriteStatus = Infer<typeof processWriteResult>['status']
 
 export const processSignalParams = object({ processId: string, signal: literal('interrupt') })
+/** Ours: the wire of the reference has no such method. */
+export const processResizeParams = object({ processId: string, columns: integer(1, 1000), rows: integer(1, 1000) })
 export const processTerminateParams = object({ processId: string })
 export const processTerminateResult = object({ running: boolean })
 
 // ---------------------------------------------------------------- notifications (server -> client)
-/** Ours: the wire of the reference has no such method. */
-export const processResizeParams = object({ processId: string, columns: integer(1, 1000), rows: integer(1, 1000) })
 
 /** `process/output` */
 export const outputNotification = object({
@@ -166,17 +170,3 @@ export const exitedNotification = object({
 })
 /** `process/closed`. Early servers sent it without `seq`. */
 export const closedNotification = object({ processId: string, seq: optional(integer(1)) })
-
-// ---------------------------------------------------------------- network policy (server -> client)
-
-/** `network/policyRequest` -> policyReply */
-export const policyRequest = object({
-  processId: string,
-  request: object({
-    protocol: literal('http', 'httpsConnect', 'socks5Tcp', 'socks5Udp'),
-    host: string,
-    port: integer(0, 65535),
-  }),
-})
-export type PolicyRequest = Infer<typeof policyRequest>
-export type PolicyReply = { type: 'allow' } | { type: 'deny' | 'ask'; reason: string }

@@ -25,6 +25,8 @@ export class DecidingHost {
   readonly closed: string[] = []
   /** Set to decide without being asked. */
   policy: ((question: Question) => void) | null = null
+  /** What a command that is allowed gets. */
+  environment: Record<string, string> = { HTTP_PROXY: 'http://lease@127.0.0.1:1' }
 
   /** Answers one sidecar. */
   readonly register = (peer: RpcPeer): void => {
@@ -48,7 +50,7 @@ export class DecidingHost {
             subjectHash: createHash('sha256').update(canonicalSubject(request.subject)).digest('hex'),
             decidedAtMs: Date.now(),
           },
-          environment: { HTTP_PROXY: 'http://lease@127.0.0.1:1' },
+          environment: this.environment,
         })
       const question: Question = {
         ...request,

@@ -27,6 +27,8 @@ export interface StartOptions {
  */
 export class ExecWireClient {
   readonly messages: WireMessage[] = []
+  /** Answers requests of the server, with a result or an error; undefined leaves one unanswered. */
+  answerWith: (request: WireMessage) => { result: unknown } | { error: unknown } | undefined = () => undefined
   readonly closed: Promise<number>
   private readonly pending = new Map<number, (answer: WireMessage) => void>()
   private readonly processes = new Map<string, WireProcess>()
@@ -160,7 +162,11 @@ export class ExecWireClient {
       const id = Number(message.id)
       this.pending.get(id)?.(message)
       this.pending.delete(id)
-    } else this.processes.get(String(message.params?.processId))?.receive(message)
+    } else if (message.id !== undefined) {
+      const answer = this.answerWith(message)
+      if (answer) this.send(JSON.stringify({ id: message.id, ...answer }))
+    } else if (message.method.startsWith('process/'))
+      this.processes.get(String(message.params?.processId))?.receive(message)
     this.wake()
   }
 

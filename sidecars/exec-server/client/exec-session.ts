@@ -6,11 +6,15 @@ import {
   closedNotification,
   exitedNotification,
   outputNotification,
-  policyRequest,
   processReadReply,
+} from '../../protocol/exec-process.ts'
+import {
+  policyDecision,
+  policyRequest,
+  type PolicyDecision,
   type PolicyReply,
   type PolicyRequest,
-} from '../../protocol/exec-process.ts'
+} from '../../protocol/exec-network.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { ExecConnector } from './carrier.ts'
 import { ExecSessionLost, ConnectionLost, type SessionEnd } from './exec-errors.ts'
@@ -33,6 +37,8 @@ export interface SessionOptions {
   routeTimes: RouteTimes
   /** Decides about a host that a process of this session wants to reach. Default: deny. */
   onPolicyRequest?: (request: PolicyRequest) => Promise<PolicyReply>
+  /** Told what the proxy of a process of this session has decided. */
+  onPolicyDecision?: (decision: PolicyDecision) => void
   onStateChange?: (state: SessionState) => void
   /** Odd but survived, one sentence for the log. */
   onOddity?: (message: string) => void
@@ -165,6 +171,9 @@ export class ExecSession {
         this.bodies.get(delta.requestId)?.receive(delta)
         return
       }
+      case 'network/policyDecision':
+        this.options.onPolicyDecision?.(policyDecision(params, 'params'))
+        return
       case 'fs/missingChanged':
         this.watches.get(missingChanged(params, 'params').watchId)?.()
     }

@@ -7,9 +7,11 @@ import {
   processTerminateResult,
   processWriteResult,
   type EnvironmentPolicy,
+  type ShellSnapshotScope,
   type StartMetadata,
   type WriteStatus,
 } from '../../protocol/exec-process.ts'
+import type { NetworkProxyLaunch } from '../../protocol/exec-network.ts'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
 import { object, type Infer } from '../../protocol/decode.ts'
 import { toPathUri } from '../../protocol/path-uri.ts'
@@ -35,6 +37,10 @@ export interface ExecStart {
   metadata?: StartMetadata
   sandbox?: SandboxObject
   enforceManagedNetwork?: boolean
+  /** A proxy for this process alone; the client's `onPolicyRequest` is asked when it has a time limit. */
+  networkProxy?: NetworkProxyLaunch
+  /** Scope in which a login shell's startup files are read once. */
+  shellSnapshot?: ShellSnapshotScope
   /** Own wire id; default a random one. */
   processId?: string
 }
@@ -84,6 +90,8 @@ function startParams(processId: string, start: ExecStart): Record<string, unknow
     metadata: start.metadata,
     sandbox: start.sandbox,
     enforceManagedNetwork: start.enforceManagedNetwork ?? false,
+    networkProxy: start.networkProxy,
+    shellSnapshot: start.shellSnapshot,
   }
 }
 
@@ -158,10 +166,10 @@ function callsOf(session: ExecSession, processId: string): ProcessCalls {
       const params: Infer<typeof processSignalParams> = { processId, signal: 'interrupt' }
       await session.call('process/signal', params, nothing)
     },
-    terminate: () => session.callUntilAnswered('process/terminate', { processId }, processTerminateResult),
-  }
-}
     async resize(columns, rows) {
       const params: Infer<typeof processResizeParams> = { processId, columns, rows }
       await session.call('process/resize', params, nothing)
     },
+    terminate: () => session.callUntilAnswered('process/terminate', { processId }, processTerminateResult),
+  }
+}

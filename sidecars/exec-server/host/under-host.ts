@@ -5,7 +5,7 @@ import { RpcError } from '../../rpc/rpc-error.ts'
 import type { HostContext, SidecarInstance } from '../../rpc/sidecar.ts'
 import { listenUnix } from '../../rpc/unix-socket.ts'
 import { readEnvironmentInfo } from '../environment/environment-info.ts'
-import { ExecServer } from '../exec-server.ts'
+import { ExecServer, PROCESS_CAPABILITIES } from '../exec-server.ts'
 import { openInstanceFolder } from '../life/instance-folder.ts'
 import { acceptAttached } from '../listen/attach.ts'
 import { capabilityTokenOf } from '../listen/authorization.ts'
@@ -32,6 +32,7 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
   const inheritable = new InheritableEnvironment(process.env)
   inheritable.setBase(config.baseEnvironment)
   const deniedPaths = [params.dataDir, params.runDir]
+  const environmentInfo = () => readEnvironmentInfo(PROCESS_CAPABILITIES)
   const server: ExecServer = new ExecServer({
     sandbox: platformSandbox({
       folder: folder.path,
@@ -43,10 +44,11 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
     folder,
     spoolBytes: config.spoolBytes,
     inheritable,
-    environmentInfo: () => readEnvironmentInfo(),
+    environmentInfo,
     registerMore: (methods) =>
       registerMethodFamilies(methods, {
         deniedPaths,
+        environmentInfo,
         environment: () => inheritable.get(),
         allowChange: (change, connection) => gate.passChange(change, server.sessions.of(connection).id, connection),
       }),

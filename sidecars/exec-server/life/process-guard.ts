@@ -38,6 +38,13 @@ export class ProcessGuard {
     this.entering ??= setTimeout(() => this.enterNewcomers(), ENTER_DELAY_MS)
   }
 
+  /** Watches a process group that is nobody's process. Returns what is called when the group has ended. */
+  watchGroup(pid: number): () => void {
+    const startTicks = readProcStat(pid)?.startTicks
+    this.enter('g', pid, startTicks)
+    return () => this.leave('g', pid, startTicks)
+  }
+
   /** It has ended; what is left of its group stays watched. */
   ended(process: ManagedProcess): void {
     const { tree } = process

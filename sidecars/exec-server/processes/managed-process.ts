@@ -65,6 +65,8 @@ export class ManagedProcess implements ChildEvents {
   private closeSeq = 0
   private isOutputOver = false
   private readonly observers = new Set<ProcessObserver>()
+  private isOver = false
+  private readonly endings: (() => void)[] = []
   private readonly holds = new Set<HoldReason>()
   private readonly waiters = new Set<() => void>()
   private events = 0
@@ -171,8 +173,19 @@ export class ManagedProcess implements ChildEvents {
   /** The start failed; nothing of it is left. */
   fail(detail: string): void {
     this.current = 'failed'
+    this.over()
     this.note(detail)
     this.wake()
+  }
+
+  /** Calls `act` once it has closed, failed to start or is forgotten; at once when that has been. */
+  whenOver(act: () => void): void {
+    if (this.isOver) act()
+    else this.endings.push(act)
+  }
+  private over(): void {
+    this.isOver = true
+    for (const act of this.endings.splice(0)) act()
   }
 
   /** A sentence for people: why the start failed, or what was stopped with it. */
@@ -291,6 +304,7 @@ export class ManagedProcess implements ChildEvents {
     this.child?.dispose()
     this.readerPace.dispose()
     void this.log.dispose()
+    this.over()
     this.wake()
   }
 
@@ -302,6 +316,7 @@ export class ManagedProcess implements ChildEvents {
     this.child = undefined
     for (const observer of this.observers) observer.onClosed(this, this.closeSeq)
     this.observers.clear()
+    this.over()
     this.wake()
   }
 

@@ -1,11 +1,13 @@
 import type { ProcessStartParams } from '../../protocol/exec-process.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { parsePathUri, PathUriError, textOfPath } from '../../protocol/path-uri.ts'
+import type { ManagedNetwork } from '../managed-network/managed-network.ts'
 import type { ProcessStopper } from '../life/process-stopper.ts'
 import { MARKER_VARIABLE } from '../life/process-tree.ts'
 import type { FifoPool } from '../streams/fifo-pool.ts'
 import { DenialWatch } from '../sandbox/denial-watch.ts'
 import type { Sandbox, SandboxType, Walls } from '../sandbox/sandbox.ts'
+import type { ShellSnapshots } from '../shell-snapshots/shell-snapshots.ts'
 import type { Session } from '../sessions/session.ts'
 import type { WireConnection } from '../wire/wire-connection.ts'
 import { WireError } from '../wire/wire-error.ts'
@@ -19,6 +21,8 @@ import { startPtyChild } from './pty-child.ts'
 import type { ProcessTable } from './process-table.ts'
 import { oversizedArgument, spawnFailure } from './spawn-failure.ts'
 
+const MAX_SCOPE_BYTES = 256
+
 export interface StartResult {
   processId: string
   sandboxType: SandboxType
@@ -29,6 +33,8 @@ export interface StarterParts {
   stopper: ProcessStopper
   fifos: FifoPool
   sandbox: Sandbox
+  network: ManagedNetwork
+  snapshots: ShellSnapshots
   /** None when nobody supervises: then whoever has the connection decides. */
   gate: CommandGate | undefined
   inheritable: InheritableEnvironment
@@ -58,7 +64,7 @@ export class ProcessStarter {
     )
     const forget = connection.own({ dispose: () => process.withdrawStart() })
     try {
-      const sandboxType = await this.spawn(process, params, cwd, connection)
+      const sandboxType = await this.spawn(process, params, cwd, session, connection)
       return { processId: params.processId, sandboxType }
     } catch (error) {
       table.failed(process, error instanceof Error ? error.message : String(error))
@@ -72,13 +78,15 @@ export class ProcessStarter {
     process: ManagedProcess,
     params: ProcessStartParams,
     cwd: string,
+    session: Session,
     connection: WireConnection,
   ): Promise<SandboxType> {
-    const { sandbox, gate, table, inheritable, stopper } = this.parts
+    const { sandbox, gate, table, inheritable, stopper, network, snapshots } = this.parts
     const environment = childEnvironment(params, inheritable)
     const spec: ChildSpec = { program: params.argv[0] as string, argv: seenArgv(params), cwd, environment }
     // Refuses before anybody is asked: a question about what cannot run is noise.
     const walls = await sandbox.require(params)
+    network.check(params)
     const tooBig = oversizedArgument(spec)
     if (tooBig) throw tooBig
     let marker: string | undefined
@@ -104,8 +112,23 @@ export class ProcessStarter {
       proxyEnvironment = answer.environment
       Object.assign(spec.environment, answer.environment, { [MARKER_VARIABLE]: marker })
     }
+    if (params.networkProxy && !process.isWithdrawn) {
+      const fromHost = gate && proxyEnvironment
+      const { environment: changed } = spec
+      proxyEnvironment = await network.launch({
+        process,
+        session,
+        launch: params.networkProxy,
+        environment: changed,
+        fromHost,
+      })
+      Object.assign(spec.environment, proxyEnvironment)
+    }
+    // Startup files are the owner's own programs: they are never run in advance for a command behind walls.
+    const mayShare = params.shellSnapshot !== undefined && walls.sandboxType === 'none'
+    const ready = mayShare ? await snapshots.applyTo(spec, params, session) : spec
     if (process.isWithdrawn) throw new WireError('internal', 'the process was stopped before it started')
-    process.begin(await this.startBehind(walls, process, spec, params, proxyEnvironment), marker)
+    process.begin(await this.startBehind(walls, process, ready, params, proxyEnvironment), marker)
     table.started(process)
     // Stopped in the moments in which its pipes were opened.
     if (process.isWithdrawn) stopper.terminate(process)
@@ -180,12 +203,19 @@ function checkedCwd({ argv, cwd }: ProcessStartParams): string {
 }
 
 /** No argument or variable of a process can hold a zero byte: the system would silently cut it off. */
-function checkText({ argv, arg0, env, envPolicy }: ProcessStartParams): void {
+function checkText({ argv, arg0, env, envPolicy, shellSnapshot }: ProcessStartParams): void {
   const refuse = (field: string) => {
     throw new WireError('invalidParams', `${field}: a NUL character cannot be part of it`, { field })
   }
   argv.forEach((text, index) => text.includes('\0') && refuse(`argv[${index}]`))
   if (arg0?.includes('\0')) refuse('arg0')
+  const scopeBytes = shellSnapshot ? Buffer.byteLength(shellSnapshot.scopeId) : 1
+  if (scopeBytes < 1 || scopeBytes > MAX_SCOPE_BYTES)
+    throw new WireError(
+      'invalidParams',
+      `shellSnapshot.scopeId: must have 1 to ${MAX_SCOPE_BYTES} bytes, got ${scopeBytes}`,
+      { field: 'shellSnapshot.scopeId' },
+    )
   for (const [place, variables] of [
     ['env', env],
     ['envPolicy.set', envPolicy?.set ?? {}],

@@ -111,7 +111,7 @@ describe('starting', () => {
       permissions: { type: 'managed', file_system: { type: 'restricted', entries: [] }, network: 'restricted' },
       windowsSandboxLevel: 'disabled',
     }
-    for (const options of [{ enforceManagedNetwork: true }, { networkProxy: { proxy: {} } }])
+    for (const options of [{ enforceManagedNetwork: true }, { managedNetwork: { transparentTcp: true } }])
       expect(await client.run(['touch', join(folder, 'RAN')], options).started).toMatchObject({
         error: { code: -32603, data: { kind: 'sandboxUnavailable' } },
       })

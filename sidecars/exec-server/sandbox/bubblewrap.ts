@@ -7,15 +7,7 @@ import { FilterFiles } from './seccomp/filter-files.ts'
 import { MOUNT_POINTS_FILE, MountPoints } from './mount-points.ts'
 import { findBridgePrograms } from './proxy-bridge.ts'
 import type { NetworkWall } from './bubblewrap-arguments.ts'
-import {
-  isUnconfined,
-  noWalls,
-  refuseForeignProxies,
-  unavailable,
-  type Confinement,
-  type Sandbox,
-  type Walls,
-} from './sandbox.ts'
+import { isUnconfined, noWalls, unavailable, type Confinement, type Sandbox, type Walls } from './sandbox.ts'
 import type { PolicyContext } from './sandbox-places.ts'
 import { machineOf } from './seccomp/system-calls.ts'
 
@@ -39,14 +31,16 @@ export class BubblewrapSandbox implements Sandbox {
   }
 
   async require(params: Confinement): Promise<Walls> {
-    refuseForeignProxies(params)
     const network = this.networkOf(params)
     if (network === undefined) return noWalls
     const bridgePrograms = network === 'bridged' ? findBridgePrograms(this.options.searchPath()) : undefined
     const workshop = (this.workshop ??= openWorkshop(this.options))
     const bubblewrap = await this.probe.require()
     const { sandbox, tty } = params
-    const command = new ConfinedCommand(workshop, { sandbox, tty, network, bubblewrap, bridgePrograms })
+    // Under a host the lease alone says what may be reached.
+    const loopbackPorts = this.options.isNetworkManaged ? [] : (params.managedNetwork?.loopbackPorts ?? [])
+    const walling = { sandbox, tty, network, bubblewrap, bridgePrograms, loopbackPorts }
+    const command = new ConfinedCommand(workshop, walling)
     return { sandboxType: 'linuxSeccomp', build: (spec, proxyEnvironment) => command.build(spec, proxyEnvironment) }
   }
 
@@ -55,12 +49,14 @@ export class BubblewrapSandbox implements Sandbox {
   }
 
   /** Undefined when the command is to run without walls. */
-  private networkOf({ sandbox, enforceManagedNetwork }: Confinement): NetworkWall | undefined {
+  private networkOf({ sandbox, enforceManagedNetwork, networkProxy }: Confinement): NetworkWall | undefined {
     if (enforceManagedNetwork) return 'bridged'
     const permissions = sandbox?.permissions
     const isManaged = this.options.isNetworkManaged && permissions?.type === 'managed'
     if (isUnconfined(sandbox) && !isManaged) return undefined
-    if (permissions && permissions.type !== 'disabled' && permissions.network === 'restricted') return 'none'
+    // Whoever closes the network and brings a proxy means: nothing but the proxy.
+    if (permissions && permissions.type !== 'disabled' && permissions.network === 'restricted')
+      return networkProxy ? 'bridged' : 'none'
     return isManaged ? 'bridged' : 'machine'
   }
 }

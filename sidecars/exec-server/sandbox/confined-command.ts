@@ -39,6 +39,8 @@ export interface Walling {
   bubblewrap: Bubblewrap
   /** There for `bridged` networks. */
   bridgePrograms: BridgePrograms | undefined
+  /** Ports of this machine that a `bridged` network reaches beside those of the proxy. */
+  loopbackPorts: readonly number[]
 }
 
 /** Descriptors at which bwrap finds its options and the filter; TERMINAL_SCRIPT knows them, too. */
@@ -115,8 +117,9 @@ export class ConfinedCommand {
   }
 
   private async openBridge(environment: Readonly<Record<string, string>>, undo: (() => void)[]): Promise<string[]> {
-    const { bridgePrograms, bubblewrap } = this.walling
-    const ports = proxyPorts(environment)
+    const { bridgePrograms, bubblewrap, loopbackPorts } = this.walling
+    const proxies = proxyPorts(environment)
+    const ports = [...new Set([...proxies, ...loopbackPorts])]
     if (ports.length === 0 || !bridgePrograms)
       throw unavailable(
         'the command may only reach the network through the proxy, and there is none: no proxy variable names a port of this machine',

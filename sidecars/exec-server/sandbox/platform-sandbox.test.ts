@@ -12,7 +12,13 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-const free = { sandbox: undefined, enforceManagedNetwork: false, networkProxy: undefined, tty: false }
+const free = {
+  sandbox: undefined,
+  enforceManagedNetwork: false,
+  managedNetwork: undefined,
+  networkProxy: undefined,
+  tty: false,
+}
 const confined = { ...free, sandbox: sandboxOf({ root: '/', entries: READ_ONLY }) }
 const object = (permissions: object) => sandboxObject({ permissions, windowsSandboxLevel: 'disabled' }, 'sandbox')
 
@@ -62,12 +68,6 @@ it('under a host an enabled network is the proxy, and without one it is refused'
   }
   // What the command itself says of a proxy counts for nothing here.
   await expect(walls.build(spec, {})).rejects.toMatchObject({ data: { kind: 'sandboxUnavailable' } })
-})
-
-it('proxies of a client are refused, not ignored', async () => {
-  await expect(linux(false).require({ ...free, networkProxy: {} })).rejects.toMatchObject({
-    data: { kind: 'sandboxUnavailable' },
-  })
 })
 
 it('an entry that cannot be understood is refused before anything is asked', async () => {

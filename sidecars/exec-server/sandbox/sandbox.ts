@@ -6,7 +6,10 @@ import { WireError } from '../wire/wire-error.ts'
 export type SandboxType = 'none' | 'linuxSeccomp' | 'macosSeatbelt' | 'windowsRestrictedToken'
 
 /** The part of a start that asks for walls. */
-export type Confinement = Pick<ProcessStartParams, 'sandbox' | 'enforceManagedNetwork' | 'networkProxy' | 'tty'>
+export type Confinement = Pick<
+  ProcessStartParams,
+  'sandbox' | 'enforceManagedNetwork' | 'managedNetwork' | 'networkProxy' | 'tty'
+>
 
 /** A command ready to be spawned, with what confines it. */
 export interface ConfinedSpec {
@@ -62,18 +65,11 @@ export const noWalls: Walls = {
 export function refusingSandbox(reason: string): Sandbox {
   return {
     async require(params) {
-      refuseForeignProxies(params)
       if (!isUnconfined(params.sandbox) || params.enforceManagedNetwork) throw unavailable(reason)
       return noWalls
     },
     dispose: () => {},
   }
-}
-
-/** @throws WireError: proxies of a client's own making are not launched here */
-export function refuseForeignProxies({ networkProxy }: Pick<Confinement, 'networkProxy'>): void {
-  if (networkProxy !== undefined && networkProxy !== null)
-    throw unavailable('this exec server does not launch network proxies for commands')
 }
 
 /** The sandbox that was asked for does not exist here. */

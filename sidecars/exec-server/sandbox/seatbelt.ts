@@ -1,15 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { SandboxOptions } from './bubblewrap.ts'
 import { proxyPorts } from './proxy-ports.ts'
-import {
-  isUnconfined,
-  noWalls,
-  refuseForeignProxies,
-  unavailable,
-  type Confinement,
-  type Sandbox,
-  type Walls,
-} from './sandbox.ts'
+import { isUnconfined, noWalls, unavailable, type Confinement, type Sandbox, type Walls } from './sandbox.ts'
 import { resolvePlaces } from './sandbox-places.ts'
 import { seatbeltProfile } from './seatbelt-profile.ts'
 
@@ -20,7 +12,6 @@ export class SeatbeltSandbox implements Sandbox {
   constructor(private readonly options: SandboxOptions) {}
 
   async require(params: Confinement): Promise<Walls> {
-    refuseForeignProxies(params)
     const { sandbox, enforceManagedNetwork } = params
     const { isNetworkManaged, policyContext } = this.options
     const permissions = sandbox?.permissions
