@@ -60,4 +60,21 @@ export class Sessions {
     await this.message().press('Enter')
     await expect(this.message()).toHaveValue('')
   }
+
+  async queue(words: string): Promise<void> {
+    await this.message().fill(words)
+    await this.message().press('Control+Enter')
+    await expect(this.message()).toHaveValue('')
+  }
+
+  /** Changes what the session runs with; `expected` is then said to be in force. */
+  async change(expected: string, fill: (dialog: Locator) => Promise<void>): Promise<void> {
+    const inForce = this.page.locator('.settings-in-force')
+    await inForce.click()
+    const dialog = this.page.getByRole('dialog', { name: 'What this session runs with' })
+    await fill(dialog)
+    await dialog.getByRole('button', { name: 'Use these' }).click()
+    await expect(dialog).toBeHidden()
+    await expect(inForce).toContainText(expected)
+  }
 }

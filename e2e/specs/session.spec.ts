@@ -31,6 +31,29 @@ test.beforeEach(async () => {
     steer: [[{ say: 'I heard you.' }]],
     hang: [[{ hang: true }]],
     again: [[{ say: 'Still here.' }]],
+    ask: [
+      [
+        {
+          call: 'request_user_input',
+          args: {
+            questions: [
+              {
+                id: 'db',
+                header: 'Store',
+                question: 'Which database?',
+                options: [{ label: 'SQLite', description: 'one file' }],
+              },
+              { id: 'why', header: '', question: 'And why?' },
+            ],
+          },
+        },
+      ],
+      [{ say: 'So be it.' }],
+    ],
+    long: [
+      [{ call: 'exec_command', args: { cmd: 'echo begun; sleep 60', yield_time_ms: 250 } }],
+      [{ say: 'It goes on by itself.' }],
+    ],
   })
 })
 test.afterEach(() => model.close())
@@ -138,4 +161,79 @@ test('by keyboard alone a session is started, its command denied with words, and
   await expect(sessions.state()).toContainText('with your own rights')
   await page.keyboard.press('Enter')
   await expect(sessions.transcript().locator('summary', { hasText: 'echo from my shell' })).toBeVisible()
+})
+
+test('questions are answered, words queued, a running command followed to its process, and a turn taken back', async ({
+  home,
+  page,
+}) => {
+  mkdirSync(home.dataDir, { recursive: true })
+  writeFileSync(
+    join(home.dataDir, 'config.toml'),
+    `model_provider = "scripted"\nmodel = "m"\n[model_providers.scripted]\nname = "scripted"\nbase_url = "${model.baseUrl}"\n`,
+  )
+  await new StatusBar(page).waitForHealth()
+  const sessions = new Sessions(page)
+  await sessions.start(home.workplace, '[[again]] hello')
+  await expect(sessions.transcript()).toContainText('Still here.')
+
+  // Settings change between turns; planning first lets it ask.
+  await sessions.change('plans first', async (dialog) => {
+    await dialog.getByRole('checkbox', { name: /Plans first/ }).check()
+    await dialog.getByRole('combobox', { name: 'Model' }).fill('another-model')
+    await dialog.getByRole('radio', { name: /may write in its folder/ }).check()
+    expect(await violations(page)).toEqual([])
+  })
+  await sessions.say('[[ask]] me')
+  const question = sessions.transcript().getByRole('article', { name: /asks you Which database/ })
+  await question.getByRole('radio', { name: /SQLite/ }).check()
+  await question.getByRole('textbox', { name: 'And why?' }).fill('it is one file')
+  expect(await violations(page)).toEqual([])
+  // The same question in the Inbox, answered here: one answer.
+  await question.getByRole('button', { name: 'Send answer' }).click()
+  await expect(sessions.transcript()).toContainText('So be it.')
+  expect(model.lastInput).toContain('it is one file')
+  expect(model.requests.at(-1)?.body.model).toBe('another-model')
+  await sessions.change('may write in its folder', (dialog) =>
+    dialog.getByRole('checkbox', { name: /Plans first/ }).uncheck(),
+  )
+
+  // What is queued waits for the turn, is held back by an interruption, and goes on with a press.
+  await sessions.say('[[hang]] on')
+  await sessions.queue('[[steer]] after that')
+  await expect(page.getByRole('list', { name: 'Queue' })).toContainText('after that')
+  await page.getByRole('button', { name: 'Interrupt' }).click()
+  await page.getByRole('button', { name: 'Send now' }).click()
+  await expect(sessions.transcript()).toContainText('I heard you.')
+
+  // A command that outlives its turn is there when the session is opened again, and leads to its process.
+  await sessions.say('[[long]] work')
+  await expect(sessions.transcript()).toContainText('It goes on by itself.')
+  await sessions.open()
+  await page.keyboard.press('Control+1')
+  await sessions.choose('[[again]] hello')
+  await sessions
+    .transcript()
+    .getByRole('link', { name: /Process of echo begun/ })
+    .click()
+  await expect(page.getByRole('heading', { name: /echo begun/, level: 1 })).toBeVisible()
+  await expect(page.getByRole('group', { name: 'Terminal' })).toContainText('begun')
+  await page.getByRole('button', { name: /Stop process/ }).click()
+  await sessions.choose('[[again]] hello')
+  await expect(sessions.transcript().locator('summary', { hasText: 'echo begun' })).toContainText('exit 143')
+
+  // Words are found where they stand, and a turn leaves with all that follows it.
+  await page.keyboard.press('Control+f')
+  await page.getByRole('searchbox', { name: 'Find in this session' }).fill('so be it')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('status', { name: 'Found' })).toHaveText('1 of 1 place')
+  await page.keyboard.press('Escape')
+  const turn = sessions.transcript().getByRole('article', { name: 'You' }).filter({ hasText: '[[ask]] me' })
+  await turn.getByRole('button', { name: 'Take back from here' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click()
+  await expect(sessions.transcript()).not.toContainText('So be it.')
+  await expect(sessions.transcript()).toContainText('Still here.')
+  await sessions.say('[[steer]] anew')
+  await expect(sessions.transcript()).toContainText('I heard you.')
+  expect(model.lastInput).not.toContain('it is one file')
 })
