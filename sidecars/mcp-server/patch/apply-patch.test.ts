@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -8,6 +9,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -19,6 +21,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { applyPatch, describeChanges } from './apply-patch.ts'
 import { commitPatch } from './commit-patch.ts'
+import { HeldFolders } from './held-folders.ts'
 import { parsePatch, PatchError } from './parse-patch.ts'
 import { planPatch } from './plan-patch.ts'
 
@@ -257,6 +260,58 @@ describe('all or nothing', () => {
     )
     expect(readdirSync(ws)).toEqual(['a.txt'])
     expect(bytes('a.txt')).toBe('three\n')
+  })
+})
+
+describe('a folder that is exchanged for a link', () => {
+  let out: string
+  beforeEach(() => {
+    out = mkdtempSync(join(tmpdir(), 'gh-out-'))
+    mkdirSync(at('d'))
+    put('d/a.txt', 'one\n')
+    writeFileSync(join(out, 'a.txt'), 'one\n')
+  })
+  afterEach(() => rmSync(out, { recursive: true, force: true }))
+  const exchange = () => {
+    renameSync(at('d'), at('moved'))
+    symlinkSync(out, at('d'))
+  }
+
+  it('is still the folder that was looked at for whoever holds it', async () => {
+    const folders = new HeldFolders()
+    const place = await folders.placeOf(at('d/new.txt'))
+    exchange()
+    writeFileSync(place, 'x')
+    expect([readdirSync(at('moved')), readdirSync(out)]).toEqual([['a.txt', 'new.txt'], ['a.txt']])
+    await expect(new HeldFolders().placeOf(at('d/below/new.txt'))).rejects.toThrow(/leads somewhere else/)
+    await folders.release()
+  })
+
+  it('is never written through, however often it is exchanged while patches are applied', async () => {
+    const script = `
+import os, sys
+os.chdir(sys.argv[1]); print("up", flush=True)
+while True:
+  os.rename("d", "real"); os.symlink(sys.argv[2], "d")
+  os.remove("d"); os.rename("real", "d")
+`
+    const exchanger = spawn('python3', ['-c', script, ws, out], { stdio: ['ignore', 'pipe', 'ignore'] })
+    await once(exchanger.stdout, 'data')
+    const body = '*** Add File: d/new/b.txt\n+b\n*** Update File: d/a.txt\n@@\n-one\n+two\n*** Delete File: d/new/b.txt'
+    let refused = 0
+    for (let i = 0; i < 150; i++)
+      await applyPatch(`*** Begin Patch\n${body}\n*** End Patch\n`, {
+        cwd: ws,
+        // Outside is asked about, and the answer is no.
+        approve: async (plan) => {
+          if (plan.some(({ realPath }) => realPath.startsWith(out))) throw new Error('outside')
+        },
+      }).catch(() => refused++)
+    exchanger.kill('SIGKILL')
+    await once(exchanger, 'exit')
+    expect(readdirSync(out)).toEqual(['a.txt'])
+    expect(readFileSync(join(out, 'a.txt'), 'utf8')).toBe('one\n')
+    expect(refused).toBeGreaterThan(0)
   })
 })
 
