@@ -6,7 +6,7 @@ import type { HostContext, SidecarInstance } from '../../rpc/sidecar.ts'
 import { listenUnix } from '../../rpc/unix-socket.ts'
 import { readEnvironmentInfo } from '../environment/environment-info.ts'
 import { ExecServer, PROCESS_CAPABILITIES } from '../exec-server.ts'
-import { openInstanceFolder } from '../life/instance-folder.ts'
+import { openInstanceFolder, sharedParent } from '../life/instance-folder.ts'
 import { acceptAttached } from '../listen/attach.ts'
 import { capabilityTokenOf } from '../listen/authorization.ts'
 import { listenWebSocket, type WebSocketListener, type WebSocketListenerOptions } from '../listen/websocket-listener.ts'
@@ -31,7 +31,8 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
   const facts = new HostProcesses(host)
   const inheritable = new InheritableEnvironment(process.env)
   inheritable.setBase(config.baseEnvironment)
-  const deniedPaths = [params.dataDir, params.runDir]
+  // The folders of servers that run alone on this machine are closed to commands of this one, too.
+  const deniedPaths = [params.dataDir, params.runDir, sharedParent()]
   const environmentInfo = () => readEnvironmentInfo(PROCESS_CAPABILITIES)
   const server: ExecServer = new ExecServer({
     sandbox: platformSandbox({

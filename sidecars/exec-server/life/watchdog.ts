@@ -41,7 +41,13 @@ kill_all() {
 kill_all "$1"
 sleep 0.2
 kill_all "$1"
-[ -f "$2/mount-points" ] && while IFS= read -r point; do rmdir -- "$point"; done < "$2/mount-points" 2>/dev/null
+tab='	'
+[ -f "$2/mount-points" ] && while IFS= read -r line; do
+  entry=\${line%%"$tab"*}; point=\${line#*"$tab"}; place=\${entry%/*}
+  # Other servers may use the place; then it is theirs to take away.
+  if [ -n "$entry" ]; then rm -f -- "$entry"; rmdir -- "$place"; [ -d "$place" ] && continue; fi
+  rmdir -- "$point"
+done < "$2/mount-points" 2>/dev/null
 [ -n "$2" ] && rm -rf -- "$2"
 exit 0
 `

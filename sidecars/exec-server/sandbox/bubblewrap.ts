@@ -5,6 +5,7 @@ import { makeCovers } from './cover-files.ts'
 import { HandedOver } from './handed-over.ts'
 import { FilterFiles } from './seccomp/filter-files.ts'
 import { MOUNT_POINTS_FILE, MountPoints } from './mount-points.ts'
+import { MountRegister } from './mount-register.ts'
 import { findBridgePrograms } from './proxy-bridge.ts'
 import type { NetworkWall } from './bubblewrap-arguments.ts'
 import { isUnconfined, noWalls, unavailable, type Confinement, type Sandbox, type Walls } from './sandbox.ts'
@@ -70,7 +71,7 @@ function openWorkshop({ folder, policyContext, searchPath }: SandboxOptions): Wo
     searchPath,
     filters: new FilterFiles(folder, machine),
     covers: makeCovers(folder),
-    mountPoints: new MountPoints(join(folder, MOUNT_POINTS_FILE)),
+    mountPoints: new MountPoints(join(folder, MOUNT_POINTS_FILE), MountRegister.ofUser()),
     handedOver: new HandedOver(folder),
   }
 }

@@ -431,6 +431,52 @@ describe('without a sandbox to be had', () => {
   })
 })
 
+describe('two servers with one workspace', () => {
+  const makesGit = 'mkdir -p .git/hooks && echo "touch P" > .git/hooks/pre-commit'
+
+  it('keep what is protected closed until the last command of either has ended', async () => {
+    const second = await startExecServerAlone()
+    const secondClient = await ExecWireClient.open(second.url)
+    try {
+      const waiting = (from: ExecWireClient) =>
+        from.run(['/bin/sh', '-c', `echo up; read x; ${makesGit}`], confined({}, { pipeStdin: true }))
+      const [a, b] = [waiting(client), waiting(secondClient)]
+      await (await a.running()).said('up')
+      await (await b.running()).said('up')
+      // The one ends; what it leaves must still be closed to the other.
+      await a.write('\n')
+      expect((await a.closed()).text()).toMatch(/Read-only file system/)
+      await expect.poll(() => readdirSync(workspace)).toContain('.git')
+      await b.write('\n')
+      expect((await b.closed()).text()).toMatch(/Read-only file system/)
+      while (readdirSync(workspace).length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    } finally {
+      secondClient.drop()
+      await second.stop()
+    }
+  })
+
+  it('do not sweep each other’s when one is killed, and no command sees the files of either', async () => {
+    const mortal = await startExecServerAlone({ tmp: server.tmp })
+    const itsClient = await ExecWireClient.open(mortal.url)
+    const doomed = itsClient.run(['/bin/sh', '-c', 'echo up; sleep 300'], confined())
+    await (await doomed.running()).said('up')
+    const mine = client.run(['/bin/sh', '-c', `echo up; read x; ${makesGit}`], confined({}, { pipeStdin: true }))
+    await (await mine.running()).said('up')
+    const parent = join(server.tmp, `gatehouse-exec-${process.getuid?.()}`)
+    const entries = [...WORKSPACE_WRITE, entry({ kind: 'slash_tmp' }, 'write')]
+    expect((await run(`ls ${parent}`, { entries })).text).toContain(`${parent}': Permission denied`)
+    mortal.child.kill('SIGKILL')
+    await mortal.exited
+    // The watchdog has done its work when the folder is gone.
+    while (readdirSync(parent).some((name) => name.startsWith(`${mortal.pid}-`)))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(readdirSync(workspace)).toContain('.git')
+    await mine.write('\n')
+    expect((await mine.closed()).text()).toMatch(/Read-only file system/)
+  })
+})
+
 describe('a server that goes', () => {
   it('leaves no process and no mount point, whichever way it goes', async () => {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
