@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { ApprovalView, ConnectionView, FeedSnapshot } from '../preload/api.ts'
 import type { Actor } from '../sidecars/protocol/decision.ts'
 import { ExecClient, websocketConnector } from '../sidecars/exec-server/client/index.ts'
+import { sandboxOf, WORKSPACE_WRITE } from '../sidecars/testing/confined-commands.ts'
 import type { RunEnd, RunRequest } from './control/controlled-host.ts'
 import { createHost, type Host } from './host.ts'
 import { NodeLauncher } from './supervisor/node-launcher.ts'
@@ -200,6 +201,56 @@ describe('a host with its real sidecars', () => {
       ),
     )
     await host.invoke('rules.remove', [ruleId], owner)
+  })
+
+  it('a sandboxed command reaches an allowed host by its lease through the proxy, and nothing else at all', async () => {
+    const { ruleId } = await host.invoke(
+      'rules.add',
+      [`network_rule("127.0.0.1", port=${port}, decision="allow")`],
+      owner,
+    )
+    const workspace = await mkdtemp(join(tmpdir(), 'gh-walled-'))
+    const other = createServer((_request, response) => response.end('from the other'))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const otherPort = (other.address() as AddressInfo).port
+    const raw = (to: string) => `timeout 5 bash -c 'cat < /dev/tcp/${to}' 2>&1 | tail -1`
+    const lines = [
+      `curl -s http://127.0.0.1:${port}/; echo`,
+      `curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:${otherPort}/`,
+      `env -u http_proxy -u HTTP_PROXY curl -s --noproxy '*' http://127.0.0.1:${port}/ || echo no way`,
+      raw(`127.0.0.1/${port}`),
+      raw('198.51.100.1/80'),
+      `python3 -c 'import socket;socket.socket(socket.AF_INET,socket.SOCK_RAW,1)' 2>&1 | tail -1`,
+      `python3 -c 'import socket;socket.socket(socket.AF_UNIX)' 2>&1 | tail -1`,
+    ]
+    const starting = agent.start({
+      argv: ['bash', '-c', lines.join('\n')],
+      cwd: workspace,
+      env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
+      sandbox: sandboxOf({ root: workspace, entries: WORKSPACE_WRITE, network: 'enabled' }),
+    })
+    await until(() => pending().length === 1)
+    expect(pending()[0]?.subject).toMatchObject({ sandbox: 'workspace-write' })
+    await decide(pending()[0]!)
+    const walled = await starting
+    let output = ''
+    for await (const piece of walled.output) if (piece.kind === 'output') output += Buffer.from(piece.bytes).toString()
+    const said = output.trim().split('\n')
+    expect(said.slice(0, 3)).toEqual(['from the origin', '403', 'no way'])
+    expect(said[3]).toMatch(/Connection refused$/)
+    expect(said[4]).toMatch(/Network is unreachable$/)
+    for (const line of said.slice(5)) expect(line).toMatch(/PermissionError: .*not permitted$/)
+    const rows = await until(() => {
+      const found = Object.values(tables().connections).filter(({ command }) => command?.includes(String(otherPort)))
+      return found.length === 2 && found
+    })
+    expect(Object.fromEntries(rows.map(({ port: to, state }) => [to, state === 'blocked']))).toEqual({
+      [port]: false,
+      [otherPort]: true,
+    })
+    other.close()
+    await host.invoke('rules.remove', [ruleId], owner)
+    await rm(workspace, { recursive: true, force: true })
   })
 
   it('shows a blocked host with its process, and one act for the session lets the same session through', async () => {

@@ -41,7 +41,7 @@ kill_all() {
 kill_all "$1"
 sleep 0.2
 kill_all "$1"
-tab='	'
+tab='\t'
 [ -f "$2/mount-points" ] && while IFS= read -r line; do
   entry=\${line%%"$tab"*}; point=\${line#*"$tab"}; place=\${entry%/*}
   # Other servers may use the place; then it is theirs to take away.
