@@ -2,14 +2,17 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
+    // Most tests wait for processes and sockets: one worker per core, not one fewer.
+    maxWorkers: '100%',
     projects: [
       {
         test: {
           name: 'unit',
           include: ['{main,preload,sidecars,scripts}/**/*.test.ts'],
-          exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
+          exclude: ['**/*.integration.test.ts', '**/*.interop.test.ts', '**/node_modules/**'],
           environment: 'node',
-          pool: 'threads',
+          // Processes, not threads: some tests count open files and memory, which threads share.
+          pool: 'forks',
           expect: { poll: { timeout: 20_000 } },
           // No test measures time; a busy machine may take its own.
           testTimeout: 30_000,
@@ -21,7 +24,8 @@ export default defineConfig({
           name: 'renderer',
           include: ['renderer/**/*.test.{ts,tsx}'],
           environment: 'happy-dom',
-          pool: 'threads',
+          // Processes, not threads: some tests count open files and memory, which threads share.
+          pool: 'forks',
           expect: { poll: { timeout: 20_000 } },
           testTimeout: 30_000,
         },
@@ -35,6 +39,17 @@ export default defineConfig({
           pool: 'forks',
           expect: { poll: { timeout: 60_000 } },
           testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // Needs programs of others: run by the interop scripts, not by `npm test`.
+        test: {
+          name: 'interop',
+          include: ['sidecars/**/*.interop.test.ts'],
+          environment: 'node',
+          pool: 'forks',
+          testTimeout: 300_000,
           hookTimeout: 120_000,
         },
       },
