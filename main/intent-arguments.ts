@@ -70,12 +70,17 @@ const settingsShape = {
   networkMode: optional(literal('full', 'limited')),
   inspectHttps: optional(boolean),
 }
+const externalAppServer = nullable(
+  object({ url: optional(name), tokenFile: optional(name), command: optional(array(name)) }),
+)
 const settingsChange: Decoder<Partial<SettingsView>> = (value, path) => {
   const change: Partial<SettingsView> = object(settingsShape)(value, path)
   // Null is a value here ("no shortcut"), not an absence.
   const given = value as Record<string, unknown>
   if ('globalShortcut' in given) change.globalShortcut = nullable(name)(given.globalShortcut, `${path}.globalShortcut`)
-  const known = [...Object.keys(settingsShape), 'globalShortcut']
+  if ('externalAppServer' in given)
+    change.externalAppServer = externalAppServer(given.externalAppServer, `${path}.externalAppServer`)
+  const known = [...Object.keys(settingsShape), 'globalShortcut', 'externalAppServer']
   const strange = Object.keys(given).find((key) => !known.includes(key))
   if (strange !== undefined) throw new DecodeError(`${path}.${strange}`, 'there is no such setting')
   return change

@@ -138,6 +138,15 @@ export interface SettingsView {
   networkMode?: 'full' | 'limited'
   /** HTTPS is opened at the proxy, so that requests are seen one by one; absent = no. */
   inspectHttps?: boolean
+  /** Where the window's sessions live; null or absent = with Gatehouse itself. */
+  externalAppServer?: ExternalAppServerView | null
+}
+
+/** An app server that is not Gatehouse's own: its address and the file with its token, or the command that is one. */
+export interface ExternalAppServerView {
+  url?: string
+  tokenFile?: string
+  command?: string[]
 }
 
 export interface NoticeView {

@@ -45,7 +45,7 @@ export function execServerConfigOf(sources: ConfigSources): ExecServerConfig {
 }
 
 export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
-  const { mcpPort, appServerPort } = sources.settings()
+  const { mcpPort, appServerPort, externalAppServer } = sources.settings()
   return {
     socketPath: join(sources.runDir, 'mcp.sock'),
     agentToken: sources.agentToken,
@@ -54,6 +54,7 @@ export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
       socketPath: join(sources.runDir, 'app-server.sock'),
       ...(appServerPort !== null && { websocket: { port: appServerPort, token: sources.appServerToken } }),
     },
+    ...(externalAppServer !== null && { externalAppServer }),
     execServer: { socketPath: sources.execSocket() ?? execSocketPath(sources.runDir), token: sources.internalToken },
   }
 }

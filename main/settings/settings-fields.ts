@@ -1,11 +1,15 @@
-import type { SettingsView } from '../../preload/api.ts'
+import { isAbsolute } from 'node:path'
+import type { ExternalAppServerView, SettingsView } from '../../preload/api.ts'
 import {
+  array,
   boolean,
   decode,
   DecodeError,
   integer,
   literal,
   nullable,
+  object,
+  optional,
   record,
   string,
   type Decoder,
@@ -39,6 +43,39 @@ const shortcut: Decoder<string> = (value, path) => {
 }
 const port = integer(0, 65535)
 
+const externalAppServer: Decoder<ExternalAppServerView> = (value, path) => {
+  const given = object({ url: optional(string), tokenFile: optional(string), command: optional(array(string)) })(
+    value,
+    path,
+  )
+  const { url, tokenFile, command } = given
+  if ((url === undefined) === (command === undefined)) throw new DecodeError(path, 'expected either a url or a command')
+  if (url !== undefined) checkServerAddress(url, `${path}.url`)
+  if (tokenFile !== undefined && !isAbsolute(tokenFile))
+    throw new DecodeError(`${path}.tokenFile`, 'expected the whole path of the file, such as /home/you/token')
+  if (tokenFile !== undefined && url === undefined)
+    throw new DecodeError(`${path}.tokenFile`, 'a command takes no token; leave it out')
+  if (command !== undefined && (command.length === 0 || command.includes('')))
+    throw new DecodeError(`${path}.command`, 'expected a program and its arguments, such as codex app-server')
+  return given
+}
+
+/** A token or a transcript must not cross a network unprotected. */
+function checkServerAddress(text: string, path: string): void {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    throw new DecodeError(path, 'expected an address such as ws://127.0.0.1:4500')
+  }
+  if (url.protocol !== 'ws:' && url.protocol !== 'wss:')
+    throw new DecodeError(path, `expected ws:// or wss://, got ${url.protocol}//`)
+  if (url.protocol === 'ws:' && !/^(?:127(?:\.\d+){3}|\[::1\]|localhost)$/.test(url.hostname))
+    throw new DecodeError(path, `ws:// is for this machine only; use wss:// for ${url.hostname}`)
+  if (url.username !== '' || url.password !== '')
+    throw new DecodeError(path, 'expected no user or password in it; put the token into a file')
+}
+
 const FIELDS: { [K in keyof Settings]: { decoder: Decoder<Settings[K]>; fallback: Settings[K] } } = {
   theme: { decoder: literal('system', 'dark', 'light', 'high-contrast'), fallback: 'system' },
   unknownHost: { decoder: literal('ask', 'block'), fallback: 'ask' },
@@ -56,6 +93,7 @@ const FIELDS: { [K in keyof Settings]: { decoder: Decoder<Settings[K]>; fallback
   allowLocalBinding: { decoder: boolean, fallback: false },
   networkMode: { decoder: literal('full', 'limited'), fallback: 'full' },
   inspectHttps: { decoder: boolean, fallback: false },
+  externalAppServer: { decoder: nullable(externalAppServer), fallback: null },
   spoolBytes: { decoder: integer(0), fallback: 256 * 1024 * 1024 },
 }
 const NAMES = Object.keys(FIELDS) as (keyof Settings)[]
@@ -102,7 +140,7 @@ export function decodeChange(change: object): Partial<Settings> {
 /** What the window sees. */
 export function settingsView(settings: Settings): SettingsView {
   const { theme, unknownHost, agentGate, notifications, globalShortcut, keepInTray } = settings
-  const { agentPostures, readCodexRules, networkMode, inspectHttps } = settings
+  const { agentPostures, readCodexRules, networkMode, inspectHttps, externalAppServer } = settings
   return {
     theme,
     unknownHost,
@@ -114,5 +152,6 @@ export function settingsView(settings: Settings): SettingsView {
     readCodexRules,
     networkMode,
     inspectHttps,
+    externalAppServer,
   }
 }

@@ -27,6 +27,7 @@ const DEFAULTS = {
   readCodexRules: false,
   networkMode: 'full',
   inspectHttps: false,
+  externalAppServer: null,
 }
 
 describe('SettingsStore', () => {
@@ -45,6 +46,33 @@ describe('SettingsStore', () => {
     expect(await onDisk()).toEqual({ theme: 'dark', notifications: true })
     expect((await openSettings()).current.theme).toBe('dark')
     expect(changes).toEqual([{ theme: 'dark' }])
+  })
+
+  it.each([
+    [{ url: 'http://127.0.0.1:1' }, 'settings.externalAppServer.url: expected ws:// or wss://'],
+    [{ url: 'ws://198.51.100.7:1' }, 'settings.externalAppServer.url: ws:// is for this machine only'],
+    [{ url: 'ws://u:p@127.0.0.1:1' }, 'settings.externalAppServer.url: expected no user or password'],
+    [{ url: 'nowhere' }, 'settings.externalAppServer.url: expected an address'],
+    [{ url: 'ws://127.0.0.1:1', tokenFile: 'token' }, 'settings.externalAppServer.tokenFile: expected the whole path'],
+    [{ command: [] }, 'settings.externalAppServer.command: expected a program'],
+    [{ command: ['codex'], tokenFile: '/t' }, 'settings.externalAppServer.tokenFile: a command takes no token'],
+    [{ command: ['codex'], url: 'ws://127.0.0.1:1' }, 'settings.externalAppServer: expected either a url or a command'],
+    [{}, 'settings.externalAppServer: expected either a url or a command'],
+  ])('another server %j is refused: %s', async (externalAppServer, problem) => {
+    await expect((await openSettings()).set({ externalAppServer })).rejects.toThrow(problem)
+  })
+
+  it('keeps another server, and none', async () => {
+    const settings = await openSettings()
+    for (const externalAppServer of [
+      { url: 'wss://host.example/x', tokenFile: '/home/me/token' },
+      { url: 'ws://[::1]:4500' },
+      { command: ['codex', 'app-server'] },
+      null,
+    ]) {
+      await settings.set({ externalAppServer })
+      expect((await openSettings()).current.externalAppServer).toEqual(externalAppServer)
+    }
   })
 
   it('names a bad field, uses its default and keeps the text in the file', async () => {

@@ -6,10 +6,12 @@ import { Button } from '../components/button.tsx'
 import { selectHome, shortenPath } from '../components/folder-path.ts'
 import { Monogram } from '../components/monogram.tsx'
 import { place, placeHref } from '../components/places.ts'
+import { ErrorNote } from '../components/states.tsx'
 import { Ago } from '../components/time-text.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
 import { useFeed, useThreadCall } from '../feed/feed-context.tsx'
 import type { FeedState } from '../feed/feed-state.ts'
+import { useSessionServer } from './server/use-session-server.ts'
 
 const PAGE_THREADS = 50
 const SEARCH_DELAY_MS = 200
@@ -17,7 +19,7 @@ const SEARCH_DELAY_MS = 200
 /** One text, so that it stays the same while the same sessions are open. */
 const selectOpenIds = (state: FeedState): string =>
   [...state.tables.sessions.rows.values()]
-    .filter(({ via }) => via === 'app-server')
+    .filter(({ via }) => via.endsWith('app-server'))
     .map(({ id }) => id)
     .join(' ')
 
@@ -34,6 +36,10 @@ export function EarlierSessions({ query, currentId }: EarlierSessionsProps): Rea
   const [threads, setThreads] = useState<readonly Thread[]>([])
   const [cursor, setCursor] = useState<string | null>(null)
   const term = query.trim()
+  const server = useSessionServer()
+  const [failure, setFailure] = useState<string | null>(null)
+  // Another connection may lead to other sessions.
+  const source = server === null || server.state !== 'ready' ? null : `${server.address} ${server.life}`
 
   const read = useCallback(
     (after: string | null) =>
@@ -47,12 +53,14 @@ export function EarlierSessions({ query, currentId }: EarlierSessionsProps): Rea
     [call, term],
   )
   useEffect(() => {
-    if (!isReady) return
+    if (!isReady || source === null) return
     let isCurrent = true
     const timer = setTimeout(
       () =>
         void read(null).then((page) => {
-          if (!isCurrent || !page.ok) return
+          if (!isCurrent) return
+          setFailure(page.ok ? null : page.message)
+          if (!page.ok) return
           setThreads(page.value.data.filter(({ id }) => !openIds.includes(sessionOfThread(id))))
           setCursor(page.value.nextCursor)
         }),
@@ -62,9 +70,15 @@ export function EarlierSessions({ query, currentId }: EarlierSessionsProps): Rea
       isCurrent = false
       clearTimeout(timer)
     }
-  }, [isReady, openIds, read, term])
+  }, [isReady, openIds, read, source, term])
 
-  if (threads.length === 0) return null
+  if (failure !== null)
+    return (
+      <div className="list-nothing">
+        <ErrorNote message={`Earlier sessions cannot be listed. ${failure}`} />
+      </div>
+    )
+  if (threads.length === 0 || source === null) return null
   return (
     <section aria-label="Earlier sessions">
       <h3 className="session-group">Earlier</h3>
@@ -76,7 +90,7 @@ export function EarlierSessions({ query, currentId }: EarlierSessionsProps): Rea
               href={placeHref(place('sessions', sessionOfThread(thread.id)))}
               aria-current={sessionOfThread(thread.id) === currentId ? 'true' : undefined}
             >
-              <Monogram name="Gatehouse" />
+              <Monogram name={server?.kind === 'external' ? 'Codex' : 'Gatehouse'} />
               <span className="session-title truncate">
                 <VisibleText text={thread.name || thread.preview || 'Without words'} />
               </span>

@@ -6,6 +6,7 @@ import { Dialog } from '../components/dialog.tsx'
 import { go, place, placeHref } from '../components/places.ts'
 import { ErrorNote } from '../components/states.tsx'
 import { useThreadCall } from '../feed/feed-context.tsx'
+import { useSessionServer } from './server/use-session-server.ts'
 import { useProviders } from './thread/use-providers.ts'
 
 const SANDBOXES = [
@@ -22,6 +23,8 @@ export interface NewSessionProps {
 export function NewSession({ initialFolder, onClose }: NewSessionProps): ReactNode {
   const call = useThreadCall()
   const { providers } = useProviders()
+  // Another server has a configuration of its own.
+  const isOwn = useSessionServer()?.kind !== 'external'
   const [cwd, setCwd] = useState(initialFolder)
   const [words, setWords] = useState('')
   const [provider, setProvider] = useState('')
@@ -55,7 +58,7 @@ export function NewSession({ initialFolder, onClose }: NewSessionProps): ReactNo
   return (
     <Dialog title="New session" onClose={onClose}>
       <form className="dialog-form" onSubmit={(event) => void start(event)}>
-        {providers?.chosen === null && <NoProvider />}
+        {isOwn && providers?.chosen === null && <NoProvider />}
         <label>
           Folder
           <input
@@ -69,23 +72,25 @@ export function NewSession({ initialFolder, onClose }: NewSessionProps): ReactNo
           First words
           <textarea className="field" rows={4} value={words} onChange={(event) => setWords(event.target.value)} />
         </label>
-        <label>
-          Model provider
-          <select className="field" value={provider} onChange={(event) => setProvider(event.target.value)}>
-            <option value="">{providers?.chosen ? `As configured: ${providers.chosen}` : 'As configured'}</option>
-            {providers?.ids.map((id) => (
-              <option key={id} value={id}>
-                {id}
-              </option>
-            ))}
-          </select>
-        </label>
+        {isOwn && (
+          <label>
+            Model provider
+            <select className="field" value={provider} onChange={(event) => setProvider(event.target.value)}>
+              <option value="">{providers?.chosen ? `As configured: ${providers.chosen}` : 'As configured'}</option>
+              {providers?.ids.map((id) => (
+                <option key={id} value={id}>
+                  {id}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <label>
           Model
           <input
             className="field code"
             value={model}
-            placeholder={providers?.model ?? 'as configured'}
+            placeholder={(isOwn && providers?.model) || 'as configured'}
             spellCheck={false}
             onChange={(event) => setModel(event.target.value)}
           />

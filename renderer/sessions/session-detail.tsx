@@ -31,6 +31,7 @@ const VIA_WORDS: Record<string, string> = {
   'exec-ws': 'the exec server, over WebSocket',
   'exec-unix': 'the exec server, over its socket',
   'app-server': 'Gatehouse itself',
+  'external-app-server': 'an app server that is not Gatehouse’s own',
   'command-line': 'the command line',
 }
 

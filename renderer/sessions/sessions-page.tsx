@@ -9,10 +9,12 @@ import { StaleBanner, useDownSidecar } from '../components/stale-banner.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { useFeed } from '../feed/feed-context.tsx'
 import { NewSession, NoProvider } from './new-session.tsx'
+import { ServerLine } from './server/server-line.tsx'
 import { SessionDetail } from './session-detail.tsx'
 import { SessionList } from './session-list.tsx'
 import { selectSessions } from './selectors.ts'
 import { ThreadView } from './thread/thread-view.tsx'
+import { useSessionServer } from './server/use-session-server.ts'
 import { useProviders } from './thread/use-providers.ts'
 import { place } from '../components/places.ts'
 import './sessions-page.css'
@@ -44,6 +46,7 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
                   New session
                 </Button>
               </div>
+              <ServerLine />
               <SessionList currentId={id} />
             </>
           }
@@ -64,6 +67,7 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
 
 function NoSession({ id, hasAny }: { id: string | null; hasAny: boolean }): ReactNode {
   const { providers } = useProviders()
+  const isOwn = useSessionServer()?.kind !== 'external'
   if (id !== null)
     return (
       <>
@@ -80,7 +84,7 @@ function NoSession({ id, hasAny }: { id: string | null; hasAny: boolean }): Reac
           ? 'Choose one from the list, or start one.'
           : 'A session appears when an agent attaches, or when you start one here.'}
       </p>
-      {providers?.chosen === null && <NoProvider />}
+      {isOwn && providers?.chosen === null && <NoProvider />}
     </EmptyState>
   )
 }

@@ -6,6 +6,7 @@ import { SearchField } from '../components/search-field.tsx'
 import { EmptyState, ErrorNote } from '../components/states.tsx'
 import { useFeed, useInvoke } from '../feed/feed-context.tsx'
 import { ProviderSettings } from './provider-settings.tsx'
+import { SessionServerSettings } from './session-server-settings.tsx'
 import { ShortcutField } from './shortcut-field.tsx'
 import './settings-page.css'
 
@@ -99,6 +100,7 @@ export function SettingsPage(): ReactNode {
     matches(setting.key, setting.title, setting.explains, ...setting.choices.map((choice) => choice.words)),
   )
   const showsNotifications = matches('notifications', ...Object.values(OTHERS.notifications))
+  const showsServer = matches('externalAppServer', 'Server of your sessions', 'app server', 'codex')
   const showsProviders = matches('model providers', 'config.toml', 'Add a provider', 'Test connection')
   const showsShortcut = matches('globalShortcut', ...Object.values(OTHERS.globalShortcut))
 
@@ -150,8 +152,9 @@ export function SettingsPage(): ReactNode {
             <ShortcutField value={settings.globalShortcut} onChange={(globalShortcut) => set({ globalShortcut })} />
           </fieldset>
         )}
+        {showsServer && <SessionServerSettings />}
         {showsProviders && <ProviderSettings />}
-        {choices.length === 0 && !showsProviders && !showsNotifications && !showsShortcut && (
+        {choices.length === 0 && !showsServer && !showsProviders && !showsNotifications && !showsShortcut && (
           <EmptyState title="No setting matches." />
         )}
         {host && (

@@ -8,6 +8,7 @@ import { place, placeHref } from '../components/places.ts'
 import { countOf } from '../components/quantities.ts'
 import { SIDECAR_SHORT, SIDECAR_TITLES } from '../components/sidecar-names.ts'
 import { selectLiveProcessCount, selectLiveSessionCount, selectSidecars } from './selectors.ts'
+import { ServerMark } from '../sessions/server/server-line.tsx'
 import { SidecarCard } from './sidecar-card.tsx'
 import { SIDECAR_STATE_WORDS } from './sidecar-states.ts'
 import './status-bar.css'
@@ -35,6 +36,7 @@ export function StatusBar(): ReactNode {
         <a href={placeHref(place('processes'))}>{countOf(processCount, 'process', 'processes')}</a>
         <a href={placeHref(place('network'))}>{blockedToday.toLocaleString('en-US')} blocked today</a>
       </div>
+      <ServerMark />
       <a className="status-gate" href={placeHref(place('settings'))} title="What happens when no rule matches">
         policy: {GATE_WORDS[gate]}
       </a>

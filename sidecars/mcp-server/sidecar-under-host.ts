@@ -39,6 +39,7 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   const socket = await listenForAttach({ socketPath, agentToken, registry, log })
   const http = await offerHttp(config, registry, log)
   const offered = config.appServer ? await sessions.listen(config.appServer) : { endpoints: {}, warnings: [] }
+  sessions.useExternal(config.externalAppServer)
   host.onRequest('threads/call', threadsCall, ({ method, params: given }) => sessions.call(method, given))
 
   // Agents hear of a wait from the first moment, whether it became a card or not.
@@ -46,7 +47,11 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   return {
     endpoints: { unix: socket.path, ...('url' in http ? { http: http.url } : {}), ...offered.endpoints },
     warnings: [...('problem' in http ? [http.problem] : []), ...offered.warnings],
-    configure: (changed) => rejectChange(config, changed),
+    configure: async (changed) => {
+      const next = decode(mcpServerConfig, changed, 'config')
+      refuseChange(config, next)
+      sessions.useExternal(next.externalAppServer)
+    },
     async shutdown() {
       await registry.dispose('Gatehouse is stopping')
       await sessions.close()
@@ -79,10 +84,9 @@ async function offerHttp(
   }
 }
 
-/** Nothing of this configuration can change while clients are attached. */
-async function rejectChange(current: McpServerConfig, changed: unknown): Promise<void> {
-  const next = decode(mcpServerConfig, changed, 'config')
+/** Nothing else of this configuration can change while clients are attached. */
+function refuseChange(current: McpServerConfig, next: McpServerConfig): void {
   for (const key of Object.keys({ ...current, ...next }) as (keyof McpServerConfig)[])
-    if (canonicalSubject(current[key]) !== canonicalSubject(next[key]))
+    if (key !== 'externalAppServer' && canonicalSubject(current[key]) !== canonicalSubject(next[key]))
       throw new RpcError('invalidParams', `config.${key} cannot change while the MCP server runs; restart it`)
 }

@@ -92,6 +92,14 @@ export const execServerConfig = object({
    */
   baseEnvironment: withDefault(record(string), {}),
 })
+/** An app server that is not ours, where the window's sessions live instead: at an address, or started by a command. */
+export const externalAppServer = object({
+  url: optional(string),
+  /** File with the bearer token of `url`. */
+  tokenFile: optional(string),
+  command: optional(array(string)),
+})
+export type ExternalAppServer = Infer<typeof externalAppServer>
 export const mcpServerConfig = object({
   socketPath: string,
   /** Token that an attaching relay or HTTP client must present. */
@@ -107,6 +115,8 @@ export const mcpServerConfig = object({
       websocket: optional(object({ port: integer(0, 65535), token: string })),
     }),
   ),
+  /** Live. Absent = the window's sessions are Gatehouse's own. */
+  externalAppServer: optional(externalAppServer),
 })
 export const networkRule = object({
   id: ruleId,

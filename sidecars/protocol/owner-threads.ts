@@ -62,6 +62,17 @@ export interface ListedModel {
   isDefault: boolean
   supportedReasoningEfforts: { reasoningEffort: string; description: string }[]
 }
+export interface SessionServer {
+  kind: 'own' | 'external'
+  /** "Gatehouse", or what the server says of itself. */
+  name: string
+  /** Address or command; empty for our own. */
+  address: string
+  state: 'connecting' | 'ready' | 'down'
+  /** Counts connections: a new one knows nothing of what was opened before. */
+  life: number
+  problem: string | null
+}
 type Opened = { thread: Thread } & SettingsBlock
 type Empty = Record<string, never>
 
@@ -126,6 +137,8 @@ export interface OwnerThreadCalls {
     params: OfThread & { term: string }
     result: { data: { itemId: string; cursor: string; snippet: string }[]; isComplete: boolean }
   }
+  /** Our own: where the window's sessions live. Changes are the news `gatehouse/server/changed` {server}. */
+  'gatehouse/server/read': { params: Empty; result: SessionServer }
   /** Our own: asks a provider for its models, with the key that the variable holds. */
   'gatehouse/provider/check': {
     params: { baseUrl: string; envKey?: string }
@@ -165,6 +178,7 @@ const NAMES: Record<OwnerThreadMethod, true> = {
   'config/read': true,
   'config/batchWrite': true,
   'modelProvider/list': true,
+  'gatehouse/server/read': true,
   'gatehouse/provider/check': true,
 }
 export const ownerThreadMethod = literal(...(Object.keys(NAMES) as OwnerThreadMethod[]))

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useReducer, useRef, useState } from 'react'
 import type { ThreadNews } from '../../../preload/api.ts'
 import type { ItemEntry, QueuedWords, SettingsBlock, Thread, Turn } from '../../../sidecars/protocol/owner-threads.ts'
 import { useFeed, useHostLink, useThreadCall } from '../../feed/feed-context.tsx'
+import { useSessionServer } from '../server/use-session-server.ts'
 import {
   EMPTY_TRANSCRIPT,
   endedNews,
@@ -91,7 +92,9 @@ export function useThread(threadId: string): OpenThread {
   const [isRead, setRead] = useState(false)
   const [problem, setProblem] = useState<string | null>(null)
   const [opening, setOpening] = useState(0)
-  const attempt = `${generation} ${opening}`
+  const server = useSessionServer()
+  const life = server?.life ?? 0
+  const attempt = `${generation} ${life} ${opening}`
   const latest = useRef(transcript)
   useEffect(() => {
     latest.current = transcript
@@ -99,7 +102,7 @@ export function useThread(threadId: string): OpenThread {
 
   const read = useCallback(
     (sortDirection: 'asc' | 'desc', cursor: string | null) =>
-      call('thread/items/list', { threadId, limit: PAGE_ITEMS, sortDirection, ...(cursor !== null && { cursor }) }),
+      call('thread/items/list', { threadId, limit: PAGE_ITEMS, sortDirection, ...(cursor && { cursor }) }),
     [call, threadId],
   )
   const readNewest = useCallback(async () => {

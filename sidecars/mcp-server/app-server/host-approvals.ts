@@ -15,7 +15,7 @@ import type { OwnerAnswer, PeerHostLink } from '../sessions/host-link.ts'
 
 type Answer<M extends ServerRequestMethod> = ServerRequestMap[M]['answer']
 
-interface OwnerForm {
+export interface OwnerForm {
   subject: Subject
   scopes: Scope[]
   /** The owner's verdict in the words of the protocol. */
@@ -71,7 +71,7 @@ async function firstAnswer<T>(
 }
 
 /** Null for what the owner cannot answer here: tools that a client runs. */
-function ownerForm<M extends ServerRequestMethod>(
+export function ownerForm<M extends ServerRequestMethod>(
   method: M,
   params: ServerRequestMap[M]['params'],
   subject: Subject | undefined,

@@ -1,14 +1,27 @@
 /** The app server inside the MCP server: it listens at once and is made when somebody first wants it. */
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { McpServerConfig } from '../../protocol/host-channel.ts'
+import type { ExternalAppServer, McpServerConfig } from '../../protocol/host-channel.ts'
 import type { Transport } from '../../rpc/transport.ts'
+import type { SessionServer } from '../../protocol/owner-threads.ts'
+import type { ExternalThreads } from './external/external-threads.ts'
 import type { HostedOptions, HostedParts } from './hosted-parts.ts'
 import { listen, type Authorize, type Listener } from './listen.ts'
+
+const OWN_SERVER: SessionServer = {
+  kind: 'own',
+  name: 'Gatehouse',
+  address: '',
+  state: 'ready',
+  life: 0,
+  problem: null,
+}
 
 /** Owned by the sidecar. */
 export class HostedAppServer {
   private made: Promise<HostedParts> | null = null
   private readonly listeners: Listener[] = []
+  private external: Promise<ExternalThreads> | null = null
+  private externalKey = 'null'
 
   constructor(private readonly options: HostedOptions) {}
 
@@ -38,9 +51,35 @@ export class HostedAppServer {
     return { endpoints, warnings }
   }
 
+  /** Uses another server for the window's sessions, or none but our own. Nothing happens while it stays the same. */
+  useExternal(server: ExternalAppServer | undefined): void {
+    const key = JSON.stringify(server ?? null)
+    if (key === this.externalKey) return
+    this.externalKey = key
+    this.external?.then((threads) => threads.close()).catch(() => undefined) // It was never made.
+    const { host, send, log } = this.options
+    this.external =
+      server === undefined
+        ? null
+        : import('./external/external-threads.ts').then(
+            ({ ExternalThreads }) => new ExternalThreads({ server, host, send, log }),
+          )
+    if (server === undefined) send('gatehouse/server/changed', { server: OWN_SERVER })
+  }
+
   /** One call of the owner's own client. */
   async call(method: string, params: unknown): Promise<unknown> {
+    const external = await this.external
+    if (method === 'gatehouse/server/read') return external?.view() ?? OWN_SERVER
+    if (external && !(await this.isOurs(method, params))) return external.call(method, params)
     return (await this.parts()).client.call(method, params)
+  }
+
+  /** Our configuration, and what is open in our own server, stay ours whatever server is used. */
+  private async isOurs(method: string, params: unknown): Promise<boolean> {
+    if (/^(?:config|modelProvider|gatehouse\/provider)\//.test(method)) return true
+    const { threadId } = (params ?? {}) as { threadId?: unknown }
+    return typeof threadId === 'string' && this.made !== null && (await this.made).sessions.has(threadId)
   }
 
   /** The server itself, made if need be. */
@@ -50,6 +89,7 @@ export class HostedAppServer {
 
   async close(): Promise<void> {
     await Promise.all(this.listeners.map((listener) => listener.close()))
+    ;(await this.external)?.close()
     const parts = await this.made
     parts?.client.close()
     await parts?.server.close()

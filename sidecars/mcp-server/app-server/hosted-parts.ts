@@ -26,6 +26,8 @@ export interface HostedParts {
   server: AppServer
   client: HostClient
   agents: AgentThreads
+  /** Which threads are open here. */
+  sessions: Pick<ThreadSessions, 'has'>
 }
 
 export function createHostedParts({ home, exec, host, send, log }: HostedOptions): HostedParts {
@@ -50,5 +52,5 @@ export function createHostedParts({ home, exec, host, send, log }: HostedOptions
       },
     },
   })
-  return { server, client: new HostClient(server, open, send), agents: new AgentThreads(server) }
+  return { server, client: new HostClient(server, open, send), agents: new AgentThreads(server), sessions }
 }

@@ -9,20 +9,27 @@ import type { PeerHostLink } from '../sessions/host-link.ts'
 import type { ThreadWatcher } from './app-server.ts'
 
 const TITLE_CHARACTERS = 80
+const OWN = { agentName: 'Gatehouse', agentVersion: GATEHOUSE_VERSION, via: 'app-server' }
 
 export class ThreadSessions implements ThreadWatcher {
   private readonly open = new Map<string, SessionFacts>()
 
-  constructor(private readonly host: Pick<PeerHostLink, 'opened' | 'updated' | 'closed'>) {}
+  constructor(
+    private readonly host: Pick<PeerHostLink, 'opened' | 'updated' | 'closed'>,
+    /** Whose sessions they are, and how they came here. */
+    private readonly origin: Pick<SessionFacts, 'agentName' | 'agentVersion' | 'via'> = OWN,
+  ) {}
+
+  has(threadId: string): boolean {
+    return this.open.has(threadId)
+  }
 
   loaded(thread: Thread): void {
     const facts: SessionFacts = {
       id: sessionOfThread(thread.id),
-      agentName: 'Gatehouse',
-      agentVersion: GATEHOUSE_VERSION,
+      ...this.origin,
       title: titleOf(thread.name ?? thread.preview),
       cwd: thread.cwd,
-      via: 'app-server',
       isWorking: false,
       openedAtMs: Date.now(),
     }
@@ -30,8 +37,8 @@ export class ThreadSessions implements ThreadWatcher {
     this.host.opened(facts)
   }
 
-  unloaded(threadId: string): void {
-    if (this.open.delete(threadId)) this.host.closed(sessionOfThread(threadId), 'nobody looks at the session')
+  unloaded(threadId: string, reason = 'nobody looks at the session'): void {
+    if (this.open.delete(threadId)) this.host.closed(sessionOfThread(threadId), reason)
   }
 
   readonly notified: Emit = (method, params) => {
