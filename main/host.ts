@@ -7,6 +7,7 @@ import { Agents } from './agents/agents.ts'
 import type { RunHandle, RunRequest, RunSink } from './control/controlled-host.ts'
 import { Egress } from './egress/egress.ts'
 import { NetworkFile } from './egress/network-file.ts'
+import { proxyEnvironment, proxyVariableNames } from './egress/proxy-environment.ts'
 import { ProxyRules } from './egress/proxy-rules.ts'
 import type { Feed } from './feed/feed.ts'
 import { followSidecars, type Clients } from './host/follow-sidecars.ts'
@@ -86,6 +87,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const { instanceId, feed, notices, audit, settings, rules, projects, programs, rulesFolder } = foundation
 
   let baseEnvironment: Record<string, string> = {}
+  let loginVariables: Record<string, string> = {}
   const agentToken = randomBytes(32).toString('base64url')
   const appServerToken = randomBytes(32).toString('base64url')
   const sources: ConfigSources = {
@@ -96,6 +98,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     settings: () => settings.current,
     baseEnvironment: () => baseEnvironment,
     ownerFile: () => networkFile.current,
+    proxyEnvironment: () =>
+      proxyEnvironment(proxyVariableNames(networkFile.current?.text), process.env, loginVariables),
     execSocket: () => links['exec-server'].view().endpoints.unix ?? null,
   }
   const supervisor = new Supervisor({
@@ -131,12 +135,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
         detail: message,
       })
   })
-  const networkFile = new NetworkFile(join(dataDir, 'network.toml'), () => {
+  const tellProxy = () => {
     const link = links['network-proxy']
-    // One that could not start because of the file is started with what it says now.
+    // One that could not start with what was known is started with what is known now.
     if (['failed', 'backoff'].includes(link.view().state)) void link.restart()
     else void configs['network-proxy'].sync()
-  })
+  }
+  const networkFile = new NetworkFile(join(dataDir, 'network.toml'), tellProxy)
   const tables = createTables(foundation, proxy)
   const { sessions, processes, approvals, connections } = tables
   const proxyRules = new ProxyRules({
@@ -195,11 +200,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
   await projects.apply()
 
   const adoptLoginEnvironment = async () => {
-    const { variables, warning } = await (options.readEnvironment ?? readLoginEnvironment)()
+    const alsoNames = proxyVariableNames(networkFile.current?.text)
+    const { variables, also, warning } = await (options.readEnvironment ?? readLoginEnvironment)({ alsoNames })
     if (warning !== undefined) notices.raise('login-environment', { level: 'warning', message: warning })
     baseEnvironment = variables
+    loginVariables = also ?? {}
     if (variables.PATH !== undefined) programs.set(variables.PATH)
     await configs['exec-server'].sync()
+    tellProxy()
   }
 
   return {

@@ -37,6 +37,14 @@ export class Inbox {
     await expect(this.card(text)).toBeHidden()
   }
 
+  /** Allows this and everything like it until the session ends. */
+  async allowForSession(text: string): Promise<void> {
+    const card = await this.focusNext(text)
+    await card.getByRole('radio', { name: 'Session' }).check()
+    await card.getByRole('button', { name: 'Allow for session' }).click()
+    await expect(this.card(text)).toBeHidden()
+  }
+
   /** Denies by keyboard alone, with words for the agent. */
   async deny(text: string, words: string): Promise<void> {
     const card = await this.focusNext(text)

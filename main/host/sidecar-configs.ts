@@ -26,6 +26,8 @@ export interface ConfigSources {
   baseEnvironment(): Record<string, string>
   /** The owner's `network.toml`. */
   ownerFile(): NetworkProxyConfig['ownerFile']
+  /** What the network proxy is to know of the owner's environment. */
+  proxyEnvironment(): Record<string, string>
   /** Where the exec server says it can be reached; null while it never was. */
   execSocket(): string | null
 }
@@ -72,6 +74,7 @@ export function networkProxyConfigOf(sources: ConfigSources): Partial<NetworkPro
     mode: networkMode,
     inspectHttps,
     ...(ownerFile && { ownerFile }),
+    environment: sources.proxyEnvironment(),
   }
 }
 

@@ -29,11 +29,15 @@ describe('readLoginEnvironment', () => {
   it('E54 finds what an interactive shell sets, and takes over listed variables only', async () => {
     await put('.bash_profile', 'export GOPATH="/go path\nwith a line end"\n[ -f ~/.bashrc ] && . ~/.bashrc\n')
     await put('.bashrc', '[ -z "$PS1" ] && return\nexport PATH="$HOME/tools/bin:$PATH"\nexport DEMO_API_KEY=secret\n')
-    expect(await readLoginEnvironment({ env: env() })).toEqual({
-      variables: {
-        PATH: expect.stringMatching(new RegExp(`^${home}/tools/bin:`)),
-        GOPATH: '/go path\nwith a line end',
-      },
+    const told = {
+      PATH: expect.stringMatching(new RegExp(`^${home}/tools/bin:`)) as string,
+      GOPATH: '/go path\nwith a line end',
+    }
+    expect(await readLoginEnvironment({ env: env() })).toEqual({ variables: told, also: {} })
+    // Names that are asked for are told apart, and nothing that is no name gets into the script.
+    expect(await readLoginEnvironment({ env: env(), alsoNames: ['DEMO_API_KEY', 'NO_SUCH', 'A; exit'] })).toEqual({
+      variables: told,
+      also: { DEMO_API_KEY: 'secret' },
     })
   })
 

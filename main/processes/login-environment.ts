@@ -43,10 +43,14 @@ const DEADLINE_MS = 10_000
 const MOST_BYTES = 1024 * 1024
 /** The rest of the answer may lie in the pipe when the shell has ended. */
 const AFTER_EXIT_MS = 500
+/** What can be written into a script as it is. */
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const KNOWN_SHELLS = new Set(['bash', 'zsh', 'sh', 'dash', 'ksh', 'fish'])
 
 export interface LoginEnvironment {
   variables: Record<string, string>
+  /** Those of `alsoNames`, which are for nobody but whoever asked. */
+  also?: Record<string, string>
   /** Set when the shell could not be asked; the host's own variables hold then. */
   warning?: string
 }
@@ -56,6 +60,8 @@ export interface LoginEnvironmentOptions {
   shell?: string
   env?: NodeJS.ProcessEnv
   deadlineMs?: number
+  /** Names of variables that are read beside the usual ones. */
+  alsoNames?: readonly string[]
 }
 
 /**
@@ -65,16 +71,18 @@ export interface LoginEnvironmentOptions {
  */
 export async function readLoginEnvironment(options: LoginEnvironmentOptions = {}): Promise<LoginEnvironment> {
   const { env = process.env, deadlineMs = DEADLINE_MS } = options
+  const alsoNames = (options.alsoNames ?? []).filter((name) => VARIABLE_NAME.test(name))
   const shell = options.shell ?? env.SHELL ?? userInfo().shell ?? '/bin/sh'
   if (!KNOWN_SHELLS.has(basename(shell)))
     return { variables: {}, warning: `The login shell ${shell} is not one that can be asked for its environment.` }
   const mark = randomBytes(16).toString('hex')
   try {
     await access(shell, constants.X_OK)
-    const output = await runShell(shell, mark, env, deadlineMs)
-    const variables = parseMarked(output, mark)
+    const output = await runShell([shell, scriptFor(mark, [...TAKEN_OVER, ...alsoNames])], mark, env, deadlineMs)
+    const told = parseMarked(output, mark)
+    const variables = pick(told, TAKEN_OVER)
     if (!variables.PATH) return { variables: {}, warning: `The login shell ${shell} did not tell its PATH.` }
-    return { variables }
+    return { variables, also: pick(told, alsoNames) }
   } catch (error) {
     const message = `The login shell ${shell} could not be asked for its environment: ${(error as Error).message}.`
     return { variables: {}, warning: `${message} Commands get the environment that Gatehouse was started with.` }
@@ -82,9 +90,13 @@ export async function readLoginEnvironment(options: LoginEnvironmentOptions = {}
 }
 
 /** The mark tells the answer from banners and from anything a profile prints that looks like one. */
-function scriptFor(mark: string): string {
-  const names = TAKEN_OVER.map((name) => `printf '%s\\0' "${name}=$${name}"`)
-  return [`printf '%s' ${mark}`, ...names, `printf '%s' ${mark}`].join('; ')
+function scriptFor(mark: string, names: readonly string[]): string {
+  const prints = names.map((name) => `printf '%s\\0' "${name}=$${name}"`)
+  return [`printf '%s' ${mark}`, ...prints, `printf '%s' ${mark}`].join('; ')
+}
+
+function pick(from: Readonly<Record<string, string>>, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)))
 }
 
 function parseMarked(output: string, mark: string): Record<string, string> {
@@ -105,9 +117,14 @@ function parseMarked(output: string, mark: string): Record<string, string> {
 const GUARDED = '(read -r _ <&3; kill -s KILL 0) > /dev/null & exec 3<&-; exec "$@"'
 
 /** Resolves with what the shell printed, up to the end of the answer or its own end. */
-function runShell(shell: string, mark: string, env: NodeJS.ProcessEnv, deadlineMs: number): Promise<string> {
+function runShell(
+  [shell, script]: [shell: string, script: string],
+  mark: string,
+  env: NodeJS.ProcessEnv,
+  deadlineMs: number,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn('/bin/sh', ['-c', GUARDED, 'gatehouse-login', shell, '-l', '-i', '-c', scriptFor(mark)], {
+    const child = spawn('/bin/sh', ['-c', GUARDED, 'gatehouse-login', shell, '-l', '-i', '-c', script], {
       // Profiles that start programs must not write to our terminal, nor read from it.
       stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
       detached: true,

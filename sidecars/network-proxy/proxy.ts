@@ -83,7 +83,7 @@ export class NetworkProxy {
   private readonly leaseListeners = new Map<LeaseId, Listener>()
   private httpListener: Listener | undefined
   private socksListener: Listener | undefined
-  private readonly environment: Record<string, string | undefined>
+  private readonly surroundingEnvironment: Record<string, string | undefined>
   private readonly throughProxy: string | undefined
   private readonly withoutSelfTest: boolean
   private readonly inspection: InspectionControl
@@ -108,10 +108,10 @@ export class NetworkProxy {
     const ownAddresses = surroundings.ownAddresses ?? systemOwnAddresses(nowMs)
     this.policy = new Policy(settings, ownAddresses, undefined, surroundings.platform)
     this.decider = surroundings.askHost && new Decider(surroundings.askHost, { timeoutMs: settings.askTimeoutMs })
-    this.environment = surroundings.environment ?? process.env
+    this.surroundingEnvironment = surroundings.environment ?? process.env
     this.throughProxy = surroundings.throughProxy
     this.withoutSelfTest = surroundings.withoutSelfTest ?? false
-    const { environment } = this
+    const environment = () => this.environment
     this.platform = surroundings.platform ?? process.platform
     const { runDir, platformRoots } = surroundings
     this.inspection = new InspectionControl({ nowMs, environment, runDir, platformRoots })
@@ -213,6 +213,10 @@ export class NetworkProxy {
       this.leases.revoke(lease.leaseId)
       this.policy.setRules(this.policy.revision, this.rules)
     }
+  }
+
+  private get environment(): Readonly<Record<string, string | undefined>> {
+    return this.settings.environment ?? this.surroundingEnvironment
   }
 
   private readParents(): ParentProxies | undefined {

@@ -13,6 +13,8 @@ export interface ProxySettings extends PolicySettings {
   allowNonLoopback: boolean
   allowUpstreamProxy: boolean
   askTimeoutMs: number
+  /** Authorities and parent proxies that the owner's environment names; absent: that of this process. */
+  environment?: Readonly<Record<string, string | undefined>>
   /** Absent: HTTPS is inspected where limited mode needs it, and nowhere else. */
   inspection?: InspectionSettings
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -13,10 +13,12 @@ import {
 import { unknown } from '../protocol/decode.ts'
 import { RpcPeer } from '../rpc/peer.ts'
 import { memoryPair } from '../rpc/memory-transport.ts'
+import { toPem } from './certificates/pem.ts'
 import { subjectHash } from './policy/decider.ts'
 import { echoOrigin } from './test-kit/origins.ts'
 import { eventually } from './test-kit/owner.ts'
 import { connectTo, RawClient } from './test-kit/raw-client.ts'
+import { ORIGIN_AUTHORITY } from './test-kit/tls-origins.ts'
 import { underHost } from './under-host.ts'
 
 const emptyAnswer = object({})
@@ -158,6 +160,59 @@ describe('the proxy under a host', () => {
     peer.start()
     const client = await RawClient.open(Number(new URL(instance.endpoints.http!).port))
     expect((await client.send(connectTo('a.test:443')).answer()).status).toBe(403)
+  })
+
+  describe('when the trust bundle cannot be written', () => {
+    const LIMITED = {
+      mode: 'limited',
+      rules: [{ id: 'rul_1', pattern: '127.0.0.1', verdict: 'allow', scope: 'always' }],
+    }
+    const notAFolder = () => {
+      const folder = mkdtempSync(join(tmpdir(), 'gatehouse-no-bundle-'))
+      onTestFinished(() => rmSync(folder, { recursive: true }))
+      writeFileSync(join(folder, 'file'), '')
+      return join(folder, 'file')
+    }
+
+    it('limited mode does not start, and says which folder it is', async () => {
+      const runDir = notAFolder()
+      await expect(sidecar(LIMITED, 'deny', runDir)).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining(`cannot be written to ${runDir}/certificates (ENOTDIR)`) as string,
+      })
+    })
+
+    it('a change to limited mode says so, and nothing passes that it would have to inspect', async () => {
+      const { instance, port } = await sidecar({ ...LIMITED, mode: 'full' }, 'deny', notAFolder())
+      const origin = await echoOrigin()
+      const change = { http: { host: '127.0.0.1', port: 0 }, ...LIMITED }
+      await expect(instance.configure(change)).rejects.toThrow('what has to be inspected is refused until it can')
+      const tunnel = await RawClient.open(port)
+      const answer = await tunnel.send(connectTo(`127.0.0.1:${origin.port}`)).answer()
+      expect(answer.headers['x-proxy-error']).toBe('blocked-by-mitm-required')
+    })
+  })
+
+  it('authorities and secrets come from the environment that the host sends, and change with it', async () => {
+    const runDir = mkdtempSync(join(tmpdir(), 'gatehouse-sent-environment-'))
+    onTestFinished(() => rmSync(runDir, { recursive: true }))
+    const corporate = join(runDir, 'corp.pem')
+    const pem = toPem('CERTIFICATE', ORIGIN_AUTHORITY.certificate)
+    writeFileSync(corporate, pem)
+    const file =
+      '[mitm]\ninspect_all = true\n[mitm.actions.a]\ninject_request_headers = [{name = "X", secret_env_var = "T"}]'
+    const common = { ownerFile: { path: '/d/network.toml', text: file } }
+    const { instance } = await sidecar({ ...common, environment: { T: 'x' } }, 'deny', runDir)
+    const bundle = () => readFileSync(join(runDir, 'certificates/trust-bundle.pem'), 'utf8').replaceAll(/\s/g, '')
+    const body = pem.replaceAll(/-----[A-Z ]+-----|\s/g, '')
+    const before = bundle()
+    expect(before).not.toContain(body)
+    const address = { http: { host: '127.0.0.1', port: 0 } }
+    await instance.configure({ ...address, ...common, environment: { T: 'x', SSL_CERT_FILE: corporate } })
+    expect(bundle()).toContain(body)
+    // The authority of this launch stays: running processes trust it already.
+    expect(bundle().endsWith(before.slice(-400))).toBe(true)
+    await expect(instance.configure({ ...address, ...common })).rejects.toThrow('the variable T is not set')
   })
 
   describe('the owner’s network.toml', () => {

@@ -16,6 +16,7 @@ import { ConfigError } from './config/config-error.ts'
 import { parseOwnerFile, type OwnerConfig } from './config/owner-file.ts'
 import { parseInspection } from './inspection/inspection-config.ts'
 import type { InspectionSettings } from './inspection/inspection-settings.ts'
+import { UnwritableBundle } from './inspection/trust.ts'
 import { loadRequirements } from './managed/requirements.ts'
 import type { AskHost } from './policy/decider.ts'
 import { InvalidRule } from './policy/rule-table.ts'
@@ -78,6 +79,7 @@ async function namingFields<T>(act: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof FixedSetting) throw new RpcError('invalidParams', error.message, { field: error.key })
     if (error instanceof ConfigError) throw new RpcError('invalidParams', error.message, { field: error.field })
+    if (error instanceof UnwritableBundle) throw new RpcError('unavailable', error.message, { field: 'mitm' })
     if (error instanceof UnusableAuthority)
       throw new RpcError('invalidParams', error.message, { field: `mitm_ca.${error.field}` })
     throw error
@@ -111,13 +113,14 @@ function settingsOf(sent: NetworkProxyConfig): ProxySettings {
     limitedAllowsWebsocket: config.limitedAllowsWebsocket,
     unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
     askTimeoutMs: config.askTimeoutMs,
+    environment: sent.environment,
     inspection: inspectionOf(file, sent),
   }
 }
 
 function inspectionOf({ mitm, mitmCa }: OwnerConfig, sent: NetworkProxyConfig): InspectionSettings {
   try {
-    const settings = parseInspection(mitm, mitmCa, process.env)
+    const settings = parseInspection(mitm, mitmCa, sent.environment)
     return sent.inspectHttps ? { ...settings, everything: true } : settings
   } catch (error) {
     if (error instanceof ConfigError && sent.ownerFile) throw new ConfigError(sent.ownerFile.path, error.message)

@@ -2,28 +2,8 @@
 import { constants } from 'node:fs'
 import { open, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CA_DIRECTORY_VARIABLE, CA_FILE_VARIABLES } from '../../protocol/network-variables.ts'
 import { certificatesIn } from './pem.ts'
-
-/** Variables whose value is a file of certificates. */
-export const CA_FILE_VARIABLES = [
-  'CODEX_CA_CERTIFICATE',
-  'SSL_CERT_FILE',
-  'REQUESTS_CA_BUNDLE',
-  'CURL_CA_BUNDLE',
-  'NODE_EXTRA_CA_CERTS',
-  'GIT_SSL_CAINFO',
-  'PIP_CERT',
-  'BUNDLE_SSL_CA_CERT',
-  'npm_config_cafile',
-  'NPM_CONFIG_CAFILE',
-  'CARGO_HTTP_CAINFO',
-  'DENO_CERT',
-  'AWS_CA_BUNDLE',
-  'CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE',
-  'NIX_SSL_CERT_FILE',
-  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
-] as const
-export const CA_DIRECTORY_VARIABLE = 'SSL_CERT_DIR'
 
 export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024
 export const MAX_DIRECTORY_ENTRIES = 256

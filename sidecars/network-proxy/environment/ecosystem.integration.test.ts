@@ -16,6 +16,7 @@ import { ORIGIN_AUTHORITY, originCertificate } from '../test-kit/tls-origins.ts'
 
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-ecosystem-'))
+const caFile = join(folder, 'origin-ca.pem')
 const REASON = /deliberate|Blocked by Gatehouse policy/
 
 interface Place {
@@ -77,7 +78,15 @@ async function lease(mitm: unknown, inspectHttps: boolean, name: string): Promis
   const rules = [{ id: 'rul_1', pattern: 'localhost', verdict: 'allow', scope: 'always' }] as unknown as NetworkRule[]
   const address = { host: '127.0.0.1', port: 0 }
   const ownerFile = { path: '/network.toml', text: JSON.stringify({ mitm }) }
-  const config = { http: address, socks: address, unknownHost: 'block', rules, ownerFile, inspectHttps }
+  const config = {
+    http: address,
+    socks: address,
+    unknownHost: 'block',
+    rules,
+    ownerFile,
+    inspectHttps,
+    environment: { SSL_CERT_FILE: caFile },
+  }
   const sidecar = await launchSidecar('network-proxy', { dataDir: folder, runDir, config }, (host) =>
     host.onNotification(
       'connections/changed',
@@ -94,7 +103,6 @@ async function lease(mitm: unknown, inspectHttps: boolean, name: string): Promis
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'home'))
-  const caFile = join(folder, 'origin-ca.pem')
   writeFileSync(caFile, toPem('CERTIFICATE', ORIGIN_AUTHORITY.certificate))
   makeRepository()
   portOfOrigin = {
@@ -108,7 +116,6 @@ beforeAll(async () => {
     // The host is allowed; the hook is what refuses.
     inspected: { open: `https://localhost:${https}/open`, closed: `https://localhost:${https}/closed` },
   }
-  process.env.SSL_CERT_FILE = caFile
   const hook = { host: 'localhost', methods: ['GET', 'HEAD', 'POST'], path_prefixes: ['/open'], action: ['nothing'] }
   const trust = {
     SSL_CERT_FILE: caFile,
@@ -124,7 +131,6 @@ beforeAll(async () => {
     relaying: { ...(await lease(undefined, false, 'relaying')), ...trust },
     inspecting: await lease({ version: 2, hooks: { all: hook }, actions: { nothing: {} } }, true, 'inspecting'),
   }
-  delete process.env.SSL_CERT_FILE
 }, 60_000)
 
 afterAll(async () => {

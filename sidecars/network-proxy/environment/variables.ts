@@ -1,5 +1,5 @@
 /** Names under which tools look for a proxy and for authorities. Every tool reads another spelling. */
-import { CA_FILE_VARIABLES } from '../certificates/custom-roots.ts'
+import { CA_FILE_VARIABLES } from '../../protocol/network-variables.ts'
 
 /** `http://…`, also for protocols that SOCKS could carry: httpx and gRPC fail on a socks URL. */
 export const HTTP_PROXY_VARIABLES = [

@@ -15,7 +15,7 @@ import { Trust, type InspectionTrust } from './trust.ts'
 
 export interface InspectionSurroundings {
   nowMs: () => number
-  environment: Record<string, string | undefined>
+  environment: () => Readonly<Record<string, string | undefined>>
   /** Private folder of this launch; absent: one below the system's temporary folder, removed at the end. */
   runDir: string | undefined
   platformRoots: PlatformRoots | undefined
@@ -56,6 +56,7 @@ export class InspectionControl {
    */
   async apply({ enabled, inspection = NO_INSPECTION, mode }: ProxySettings): Promise<void> {
     this.settings = inspection
+    this.trust.noteEnvironment()
     if (!enabled || !mayInspect(inspection, mode)) {
       this.current = undefined
       return
