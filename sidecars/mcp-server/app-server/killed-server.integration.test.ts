@@ -142,6 +142,7 @@ async function round(server: Server, threadId: string, told: Told): Promise<void
   await server.until((m) => m.method === 'turn/completed', from)
   await turn('behind')
   const running = turn('slow')
+  running.catch(() => undefined) // Awaited below; a kill may come before.
   const delta = await server.until((m) => m.method === 'item/agentMessage/delta', from)
   await server.call('turn/interrupt', { threadId, turnId: delta.params.turnId }).catch((error: Error) => {
     // It had ended already.
