@@ -102,10 +102,10 @@ function goodRequests(): { method: string; params: Record<string, unknown> }[] {
     ])
 }
 
-/** Values that stand where others are expected. None of them is a path, a program or an address that exists. */
+/** Values that stand where others are expected. No path, program or address in them exists or can be made, also by root. */
 const odd = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 2 ** 53, 1e308, '', 'x', '\0', '\ud800', [], {}, [[]], { a: 1 }),
-  fc.constantFrom<unknown>('file:///nonexistent/x', 'http://nowhere.invalid/', '/nonexistent', '='.repeat(99)),
+  fc.constantFrom<unknown>('file:///proc/nowhere/x', 'http://nowhere.invalid/', '/proc/nowhere', '='.repeat(99)),
   fc.constantFrom<unknown>(Array(2_000).fill(0), 'y'.repeat(70_000), JSON.parse(`${'['.repeat(90)}${']'.repeat(90)}`)),
   fc.string({ maxLength: 8 }).map((text) => `?${text}`),
 )

@@ -24,8 +24,18 @@ import { underHost } from './under-host.ts'
 const emptyAnswer = object({})
 const revisionAnswer = object({ revision: unknown })
 
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-under-host-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
+
 /** A sidecar under a host that answers every question with `verdict`. */
-async function sidecar(config: Record<string, unknown> = {}, verdict: 'allow' | 'deny' = 'deny', runDir = '/r') {
+async function sidecar(
+  config: Record<string, unknown> = {},
+  verdict: 'allow' | 'deny' = 'deny',
+  runDir = temporaryFolder(),
+) {
   const [hostEnd, sidecarEnd] = memoryPair()
   const host = new RpcPeer(hostEnd)
   const connections = new Map<string, ConnectionFacts>()
