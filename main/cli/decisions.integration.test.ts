@@ -136,6 +136,8 @@ describe('wrong command lines', () => {
 
   test('every command has help, and help for run stops at its command', async () => {
     const overview = (await home.run(['--help'])).stdout.toString()
+    for (const name of ['exec-server', 'mcp-server', 'proxy', 'responses-proxy', 'stdio-to-uds'])
+      expect(overview).toContain(`  ${name} `)
     for (const name of ['serve', 'status', 'approvals', 'approve', 'deny', 'processes', 'logs', 'run', 'env', 'mcp']) {
       expect(overview).toContain(`  ${name}`)
       const help = await home.run([name, '--help'])

@@ -39,6 +39,8 @@ const SIDECAR_COMMANDS: readonly [string, string][] = [
   ['exec-server', 'The exec server alone, e.g. --listen ws://127.0.0.1:0'],
   ['mcp-server', 'The MCP server alone, e.g. --listen stdio'],
   ['proxy', 'The network proxy alone, e.g. --http 127.0.0.1:0 --allow example.com'],
+  ['responses-proxy', 'Lends a model key from stdin to local clients that do not see it.'],
+  ['stdio-to-uds', 'Connects stdin and stdout to a unix socket: gatehouse stdio-to-uds SOCKET'],
 ]
 
 const EXIT_USAGE = 2
@@ -51,7 +53,7 @@ function overview(): string {
   return [
     'Usage: gatehouse COMMAND [ARGUMENT...]',
     '',
-    ...rows.map(([name, summary]) => `  ${name.padEnd(12)} ${summary}`),
+    ...rows.map(([name, summary]) => `  ${name.padEnd(16)} ${summary}`),
     '',
     'gatehouse COMMAND --help tells more. GATEHOUSE_HOME names another data folder than ~/.gatehouse.',
   ].join('\n')

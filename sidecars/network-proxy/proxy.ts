@@ -8,6 +8,7 @@ import type { DialTimes } from './dial/dialer.ts'
 import { ParentProxies } from './dial/parent-proxy.ts'
 import { bothFamilies, type Resolver } from './dial/resolver.ts'
 import { childEnvironment } from './environment/child-environment.ts'
+import { isInstalled } from './environment/git-ssh.ts'
 import { UpstreamPool } from './http/upstream-pool.ts'
 import { Ingress } from './ingress.ts'
 import { LeaseRegistry, type Attribution, type Lease } from './leases.ts'
@@ -312,7 +313,12 @@ export class NetworkProxy {
       trust: this.inspection.bundle,
       childVariables: this.inspection.childVariables,
     }
-    return childEnvironment(endpoints, { platform: process.platform, inherited: this.environment, changes })
+    return childEnvironment(endpoints, {
+      platform: this.platform,
+      hasSocat: isInstalled('socat', process.env.PATH),
+      inherited: this.environment,
+      changes,
+    })
   }
 
   /** Ends the lease and its connections. */

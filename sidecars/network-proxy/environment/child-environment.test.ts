@@ -164,4 +164,15 @@ describe('P23 Git over SSH', () => {
   it('without SOCKS is left alone', () => {
     expect(made({ socksUrl: undefined }, { platform: 'darwin' }).GIT_SSH_COMMAND).toBeUndefined()
   })
+
+  it('on Linux goes through socat, where there is one', () => {
+    const through = made({}, { platform: 'linux', hasSocat: true }).GIT_SSH_COMMAND
+    expect(through).toBe(
+      `GATEHOUSE_GIT_SSH=1 ssh -o ControlMaster=no -o ControlPath=none -o ProxyCommand='socat - PROXY:127.0.0.1:%h:%p,proxyport=${new URL(made({}, {}).HTTP_PROXY!).port}'`,
+    )
+    const old = { GIT_SSH_COMMAND: through!.replace(/proxyport=\d+/, 'proxyport=1') }
+    expect(made({}, { platform: 'linux', hasSocat: true, inherited: old }).GIT_SSH_COMMAND).toBe(through)
+    expect(made({}, { platform: 'linux', hasSocat: false }).GIT_SSH_COMMAND).toBeUndefined()
+    expect(made({}, { platform: 'win32', hasSocat: true }).GIT_SSH_COMMAND).toBeUndefined()
+  })
 })

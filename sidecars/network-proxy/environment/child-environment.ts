@@ -19,6 +19,8 @@ export interface ProxyEndpoints {
 /** What the child would have without the proxy. */
 export interface ChildContext {
   platform: NodeJS.Platform
+  /** `socat` is there to lead SSH through the proxy. */
+  hasSocat?: boolean
   /** The environment in which the proxy, and everything else of the owner's, was started. */
   inherited: Record<string, string | undefined>
   /** What was set (or with null removed) for this command. */
@@ -49,7 +51,7 @@ export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext)
   if (socksUrl !== undefined) environment.GATEHOUSE_SOCKS_PROXY = socksUrl
   const keystore = trust?.keystore
   environment[JAVA_OPTIONS] = javaOptions(valueOf(child, JAVA_OPTIONS), { httpUrl, allowLocalBinding, keystore })
-  addGitSsh(environment, socksUrl, child)
+  addGitSsh(environment, endpoints, child)
   if (trust) addTrust(environment, trust, child)
   for (const [name, value] of childVariables) environment[name] = value
   return environment
@@ -60,10 +62,15 @@ function googleCloudProxy(httpUrl: string): Record<string, string> {
   return { CLOUDSDK_PROXY_TYPE: 'http', CLOUDSDK_PROXY_ADDRESS: hostname, CLOUDSDK_PROXY_PORT: port }
 }
 
-function addGitSsh(environment: Record<string, string>, socksUrl: string | undefined, child: ChildContext): void {
-  if (socksUrl === undefined || child.platform !== 'darwin') return
+function addGitSsh(
+  environment: Record<string, string>,
+  { httpUrl, socksUrl }: ProxyEndpoints,
+  child: ChildContext,
+): void {
+  const { platform, hasSocat = false } = child
+  const command = gitSshCommand({ platform, httpUrl, socksUrl, hasSocat })
   const current = valueOf(child, 'GIT_SSH_COMMAND')
-  if (!current || isOwnGitSshCommand(current)) environment.GIT_SSH_COMMAND = gitSshCommand(socksUrl)
+  if (command !== undefined && (!current || isOwnGitSshCommand(current))) environment.GIT_SSH_COMMAND = command
 }
 
 /** The bundle contains what the environment named at the start; what this command names for itself stays. */

@@ -261,7 +261,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     if (head.framing.kind !== 'none') throw new MalformedHttp('a body in a CONNECT request')
     const { admission, tunnels } = this.serving
     const { attribution } = this
-    const { host, port } = connectTarget(head)
+    const { host, port } = connectTarget(head, this.socket)
     const destination: Destination = { host, port, protocol: 'https', method: 'CONNECT' }
     const request = new TunnelRequest(destination, this)
     const ruling = admission.judge(destination, attribution)

@@ -149,7 +149,10 @@ describe('requestTarget', () => {
 
 describe('connectTarget', () => {
   const target = (authority: string, ...fields: string[]) =>
-    connectTarget(parseRequestHead(lines(`CONNECT ${authority} HTTP/1.1`, ...fields)))
+    connectTarget(parseRequestHead(lines(`CONNECT ${authority} HTTP/1.1`, ...fields)), {
+      localAddress: '127.0.0.1',
+      localPort: 3128,
+    })
 
   it.each([
     ['a.test:443', 'Host: a.test:443', { host: 'a.test', port: 443 }],
@@ -157,6 +160,10 @@ describe('connectTarget', () => {
     ['A.TEST.:443', 'Host: a.test:443', { host: 'a.test', port: 443 }],
     ['[2001:DB8::1]:443', 'Host: [2001:db8::1]:443', { host: '2001:db8::1', port: 443 }],
     ['2130706433:443', 'Host: 127.0.0.1', { host: '127.0.0.1', port: 443 }],
+    // Clients that name the proxy they are connected to.
+    ['a.test:443', 'Host: 127.0.0.1:3128', { host: 'a.test', port: 443 }],
+    ['a.test:443', 'Host: localhost:3128', { host: 'a.test', port: 443 }],
+    ['a.test:443', 'Host: [::1]:3128', { host: 'a.test', port: 443 }],
   ])('%s with %s', (authority, field, expected) => {
     expect(target(authority, field)).toEqual(expected)
   })
@@ -171,6 +178,10 @@ describe('connectTarget', () => {
     ['2001:db8::1:443', 'Host: x', 'no usable host'],
     ['a.test:443', 'Host: b.test:443', 'does not match'],
     ['a.test:443', 'Host: a.test:80', 'does not match'],
+    ['a.test:443', 'Host: 127.0.0.1:3129', 'does not match'],
+    ['a.test:443', 'Host: 127.0.0.1', 'does not match'],
+    ['a.test:443', 'Host: b.test:3128', 'does not match'],
+    ['a.test:443', 'Host: 10.0.0.1:3128', 'does not match'],
   ])('refuses %s with %s', (authority, field, problem) => {
     expect(() => target(authority, field)).toThrow(problem)
   })

@@ -69,11 +69,18 @@ function pathOf(rest: string, method: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
+/** Where a client has connected to. */
+export interface ListenerAddress {
+  localAddress?: string | undefined
+  localPort?: number | undefined
+}
+
 /**
- * Target of a CONNECT. The port is required; a Host field, when there is one, must name the same host.
+ * Target of a CONNECT. The port is required; a Host field, when there is one, must name the same host, or
+ * this proxy itself, as clients do that write what they are connected to. The target alone decides.
  * @throws MalformedHttp
  */
-export function connectTarget(head: RequestHead): { host: string; port: number } {
+export function connectTarget(head: RequestHead, listener: ListenerAddress): { host: string; port: number } {
   const authority = readAuthority(head.target, 'the CONNECT target')
   if (authority.port === undefined) throw new MalformedHttp('the CONNECT target has no port')
   if (head.fields.count('host') > 1) throw new MalformedHttp('multiple Host headers')
@@ -81,10 +88,16 @@ export function connectTarget(head: RequestHead): { host: string; port: number }
   if (text !== undefined && text !== '') {
     const host = readAuthority(text, 'the Host header')
     // Clients leave the port of the target out as often as not; a different one is another destination.
-    if (host.host !== authority.host || (host.port !== undefined && host.port !== authority.port))
-      throw new MalformedHttp('Host header does not match request target')
+    const agrees = host.host === authority.host && (host.port === undefined || host.port === authority.port)
+    if (!agrees && !namesListener(host, listener)) throw new MalformedHttp('Host header does not match request target')
   }
   return { host: authority.host, port: authority.port }
+}
+
+/** With the very port, so that no other server on this machine is meant. */
+function namesListener({ host, port }: Authority, { localAddress, localPort }: ListenerAddress): boolean {
+  if (port === undefined || port !== localPort) return false
+  return host === localAddress || host === 'localhost' || /^127\.|^::1$/.test(host)
 }
 
 /** The one Host field. HTTP/1.1 must have it, HTTP/1.0 may. */

@@ -6,7 +6,7 @@ import type { Admission, Attempt } from '../admission.ts'
 import { UNATTRIBUTED, type Attribution, type LeaseRegistry } from '../leases.ts'
 import type { LiveConnection, LiveConnections } from '../live-connections.ts'
 import { canonicalHost, InvalidHost } from '../../protocol/host-pattern.ts'
-import type { Refusal } from '../policy/refusal.ts'
+import { refusalText, type Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
@@ -28,6 +28,7 @@ import {
   type Reply,
   type SocksRequest,
 } from './socks-wire.ts'
+import { sshRefusal } from './ssh-refusal.ts'
 
 /** Opens UDP associations; absent when UDP is off. */
 export interface UdpRelay {
@@ -44,6 +45,8 @@ export interface SocksServing {
   udp: UdpRelay | undefined
 }
 
+/** Where what follows is sure to be SSH. */
+const SSH_PORT = 22
 const HANDSHAKE_LIMIT_MS = 30_000
 const LINGER_MS = 2000
 const MAX_AHEAD_BYTES = 64 * 1024
@@ -177,7 +180,15 @@ export class SocksSession implements TunnelClient, LiveConnection, ClientSink {
   }
 
   refuse(refusal: Refusal): void {
+    if (this.destination?.port === SSH_PORT) return this.refuseSsh(refusal)
     this.answer(refusal.reason === 'dns_failed' ? REPLY.hostUnreachable : REPLY.notAllowed)
+  }
+
+  /** Nothing is connected; the client hears the reason where SOCKS has no words for it. */
+  private refuseSsh(refusal: Refusal): void {
+    this.socket.write(writeReply(REPLY.ok))
+    this.socket.write(sshRefusal(refusalText(refusal)))
+    this.close()
   }
 
   fail(code: string): void {

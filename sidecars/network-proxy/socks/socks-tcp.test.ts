@@ -23,6 +23,22 @@ async function request(socksPort: number, bytes: Buffer): Promise<RawClient> {
   return client.send(bytes)
 }
 
+it('a refusal on the port of SSH is told in words that ssh prints', async () => {
+  const { socksPort, factsWhere } = await startProxy({ rules: ALLOW })
+  const client = await request(socksPort, domain('denied.test', 22))
+  expect([...(await client.take(10))].slice(0, 2)).toEqual([5, 0])
+  expect((await client.take(19)).toString()).toBe('SSH-2.0-Gatehouse\r\n')
+  const length = (await client.take(4)).readUInt32BE()
+  expect((length + 4) % 8).toBe(0)
+  const packet = await client.take(length)
+  expect(packet[0]).toBeGreaterThanOrEqual(4)
+  expect([...packet.subarray(1, 6)]).toEqual([1, 0, 0, 0, 1])
+  const words = packet.subarray(10, 10 + packet.readUInt32BE(6)).toString()
+  expect(words).toContain('A deny rule of Gatehouse names this host. This block is deliberate')
+  await client.end()
+  expect(await factsWhere(({ port }) => port === 22)).toMatchObject({ state: 'blocked', reason: 'denied', bytesOut: 0 })
+})
+
 describe('SOCKS5 greeting', () => {
   it.each([
     ['no method', [5, 0], [5, 255]],
