@@ -19,11 +19,15 @@ export interface MethodFamilyOptions {
   environmentInfo?: () => EnvironmentInfo | Promise<EnvironmentInfo>
 }
 
-/** What a sandbox object is read with. `deniedPaths`: see {@link MethodFamilyOptions}. */
-export function policyContextOf(deniedPaths: readonly string[]): PolicyContext {
+/**
+ * What a sandbox object is read with. `deniedPaths`: see {@link MethodFamilyOptions}; `shownPaths` are folders
+ * in them that commands may read.
+ */
+export function policyContextOf(deniedPaths: readonly string[], shownPaths: readonly string[] = []): PolicyContext {
   return {
     temporaryDirectories: process.env.TMPDIR?.startsWith('/') ? [pathOfText(process.env.TMPDIR)] : [],
     denied: deniedPaths.map(pathOfText),
+    shown: shownPaths.map(pathOfText),
   }
 }
 

@@ -46,6 +46,8 @@ export const initializeParams = object({
   /** Sidecar-specific; decoded by the sidecar with its own `…Config` decoder below. */
   config: unknown,
 })
+/** Below `runDir`: what commands have to trust while HTTPS is inspected; readable for them under every sandbox. */
+export const CERTIFICATES_FOLDER = 'certificates'
 export const initializeResult = object({
   protocolVersion: integer(1),
   name: sidecarName,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { decode } from '../../protocol/decode.ts'
-import { execServerConfig, type ExecServerConfig } from '../../protocol/host-channel.ts'
+import { CERTIFICATES_FOLDER, execServerConfig, type ExecServerConfig } from '../../protocol/host-channel.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { HostContext, SidecarInstance } from '../../rpc/sidecar.ts'
 import { listenUnix } from '../../rpc/unix-socket.ts'
@@ -37,7 +37,7 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
   const server: ExecServer = new ExecServer({
     sandbox: platformSandbox({
       folder: folder.path,
-      policyContext: policyContextOf(deniedPaths),
+      policyContext: policyContextOf(deniedPaths, [join(params.runDir, CERTIFICATES_FOLDER)]),
       searchPath: () => process.env.PATH,
       isNetworkManaged: true,
     }),

@@ -24,7 +24,8 @@ const plan = (shape: Partial<SandboxShape>, isMountPoint: (path: BytePath) => bo
   planMounts(
     placesOrAll(sandboxOf({ root: workspace, ...shape }), {
       temporaryDirectories: [],
-      denied: [pathOfText(join(base, 'data'))],
+      denied: ['data', 'data/run'].map((folder) => pathOfText(join(base, folder))),
+      shown: [pathOfText(join(base, 'data/run/certificates'))],
     }),
     isMountPoint,
   )
@@ -42,6 +43,20 @@ describe('mounts of a sandbox object', () => {
     const result = plan({ entries: READ_ONLY })
     expect(result.root).toBe('read')
     expect(lines(result)).toEqual(['hiddenFolder data'])
+  })
+
+  it.each([
+    ['read-only', READ_ONLY],
+    ['workspace-write', WORKSPACE_WRITE],
+    ['without rules about files', undefined],
+  ])('%s: what commands have to trust can be read in our own folder, and nothing else there', (_what, entries) => {
+    mkdirSync(at('data/run/certificates'))
+    const { mounts } = plan({ entries })
+    const ours = mounts.filter(({ path }) => path.startsWith(at('data')))
+    expect(ours).toEqual([
+      { kind: 'hiddenFolder', path: at('data'), leadsOn: true },
+      { kind: 'read', path: at('data/run/certificates') },
+    ])
   })
 
   it('workspace-write: protected names stay, missing ones stay missing', () => {

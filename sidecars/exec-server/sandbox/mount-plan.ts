@@ -42,6 +42,7 @@ class Planner {
   private readonly mounts: Mount[] = []
   private readonly mounted = new Set<BytePath>()
   private readonly closed: BytePath[]
+  private readonly shown: BytePath[]
 
   constructor(
     rules: SandboxPlaces,
@@ -54,6 +55,9 @@ class Planner {
       for (const path of expandGlobs(rules, access))
         if (this.inherited(path) === 'hidden') this.enter({ path, access, isOptional: true })
     for (const path of this.closed) this.enter({ path, access: 'denied', isOptional: false })
+    // Ours as well, and for reading.
+    this.shown = rules.shown.filter(isFolder)
+    for (const path of this.shown) this.accessOf.set(path, 'read')
   }
 
   plan(): MountPlan {
@@ -77,7 +81,7 @@ class Planner {
   private place(path: BytePath): void {
     const access = this.accessOf.get(path) as PlaceAccess
     const inherited = this.inherited(parentOf(path))
-    if (this.closed.some((place) => place !== path && isWithin(path, place))) return
+    if (!this.shown.includes(path) && this.closed.some((place) => place !== path && isWithin(path, place))) return
     const stat = lstatSync(nodePath(path), { throwIfNoEntry: false })
     if (!stat || this.isMountPoint(path)) {
       if (access !== 'write' && inherited === 'write') this.keepVacant(path)
@@ -141,7 +145,7 @@ class Planner {
   }
 
   private leadsOn(folder: BytePath): boolean {
-    if (this.closed.includes(folder)) return false
+    if (this.closed.includes(folder)) return this.shown.some((path) => isWithin(path, folder))
     return [...this.accessOf].some(([path, access]) => access !== 'denied' && path !== folder && isWithin(path, folder))
   }
 

@@ -37,6 +37,8 @@ export interface PolicyContext {
   temporaryDirectories: BytePath[]
   /** Never reachable under any sandbox: our own data folder. */
   denied: BytePath[]
+  /** Folders in `denied` that every command may read all the same: the authorities it has to trust. */
+  shown?: BytePath[]
 }
 
 /**
@@ -48,6 +50,8 @@ export interface SandboxPlaces {
   globs: GlobRule[]
   /** Ours; no entry reaches into them, however specific. */
   sealed: BytePath[]
+  /** Below `sealed` and readable for processes, where they exist. */
+  shown: BytePath[]
   /** How deep patterns are looked for, when the sandbox says so. */
   globScanDepth: number | undefined
   /** Working directory that the sandbox names. */
@@ -74,6 +78,7 @@ export function resolvePlaces(sandbox: SandboxObject | undefined, context: Polic
     places,
     globs: files.entries.flatMap((entry) => globRules(entry, sandbox)),
     sealed: context.denied.flatMap(anchorsOf),
+    shown: shownIn(context),
     globScanDepth: files.glob_scan_max_depth,
     cwd: cwdOf(sandbox)[0],
   }
@@ -87,11 +92,14 @@ export function placesOrAll(sandbox: SandboxObject | undefined, context: PolicyC
       places: [root],
       globs: [],
       sealed: context.denied.flatMap(anchorsOf),
+      shown: shownIn(context),
       globScanDepth: undefined,
       cwd: undefined,
     }
   )
 }
+
+const shownIn = ({ shown = [] }: PolicyContext): BytePath[] => shown.map(realWay)
 
 const accessOf = (entry: SandboxEntry): PlaceAccess =>
   entry.access === 'none' || entry.access === 'deny' ? 'denied' : entry.access

@@ -11,6 +11,7 @@ function places(rules: [string, PlaceAccess][], more: Partial<SandboxPlaces> = {
     places: rules.map(([place, access]) => ({ path: path(place), access, isOptional: false })),
     globs: [],
     sealed: [],
+    shown: [],
     globScanDepth: undefined,
     cwd: undefined,
     ...more,
@@ -30,7 +31,8 @@ it('says places in the order of their depth, the strictest of one place last, ou
     ['/ws', 'write'],
     ['/', 'read'],
   ]
-  expect(fileLines(seatbeltProfile(places(rules, { sealed: [path('/data')] }), []))).toEqual([
+  const ours = { sealed: [path('/data')], shown: [path('/data/run/certificates')] }
+  expect(fileLines(seatbeltProfile(places(rules, ours), []))).toEqual([
     '(allow file-read* (subpath "/"))',
     '(deny file-write* (subpath "/"))',
     '(allow file-read* file-write* (subpath "/ws"))',
@@ -38,6 +40,7 @@ it('says places in the order of their depth, the strictest of one place last, ou
     '(deny file-write* (subpath "/ws/.git"))',
     '(deny file-read* file-write* (subpath "/ws/secret"))',
     '(deny file-read* file-write* (subpath "/data"))',
+    '(allow file-read* (subpath "/data/run/certificates"))',
   ])
 })
 

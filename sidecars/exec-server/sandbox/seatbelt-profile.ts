@@ -28,7 +28,7 @@ export function seatbeltProfile(files: SandboxPlaces | null, network: SeatbeltNe
   ].join('\n')
 }
 
-function fileRules({ places, globs, sealed }: SandboxPlaces): string[] {
+function fileRules({ places, globs, sealed, shown }: SandboxPlaces): string[] {
   const byDepth = [...places].sort((a, b) => depthOf(a.path) - depthOf(b.path) || rank(a) - rank(b))
   return [
     `(allow file-read* ${NEEDED.map((path) => subtree(path)).join(' ')})`,
@@ -42,6 +42,7 @@ function fileRules({ places, globs, sealed }: SandboxPlaces): string[] {
     '(allow file-ioctl (regex #"^/dev/tty"))',
     // Ours, whatever more specific places say.
     ...sealed.map((path) => denial(subtree(displayPath(path)))),
+    ...shown.map((path) => `(allow file-read* ${subtree(displayPath(path))})`),
   ]
 }
 

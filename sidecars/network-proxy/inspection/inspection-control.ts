@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CERTIFICATES_FOLDER } from '../../protocol/host-channel.ts'
 import { TLS_HANDSHAKE_TIMEOUT_MS } from '../admission.ts'
 import type { PlatformRoots } from '../certificates/platform-roots.ts'
 import type { BundleFiles } from '../certificates/trust-bundle.ts'
@@ -87,7 +88,7 @@ export class InspectionControl {
 
   private directory(): Promise<string> {
     const { runDir } = this.surroundings
-    if (runDir !== undefined) return Promise.resolve(join(runDir, 'certificates'))
+    if (runDir !== undefined) return Promise.resolve(join(runDir, CERTIFICATES_FOLDER))
     this.temporary ??= mkdtemp(join(tmpdir(), 'gatehouse-proxy-'))
     return this.temporary
   }
