@@ -19,11 +19,14 @@ const PASSED_ON = [
   'XDG_DATA_HOME',
   'SYSTEMROOT',
 ]
+/** Where traces go. */
+const PASSED_ON_PREFIX = 'OTEL_'
 
 /** The whole environment for a sidecar process. */
 export function sidecarEnvironment(from: NodeJS.ProcessEnv = process.env): Record<string, string> {
   const env: Record<string, string> = {}
-  for (const name of PASSED_ON) {
+  const traces = Object.keys(from).filter((name) => name.startsWith(PASSED_ON_PREFIX))
+  for (const name of [...PASSED_ON, ...traces]) {
     const value = from[name]
     if (value !== undefined) env[name] = value
   }

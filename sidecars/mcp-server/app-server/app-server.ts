@@ -5,6 +5,7 @@ import type { Transport } from '../../rpc/transport.ts'
 import type { ClientRequests } from '../../protocol/app-server/server-requests.ts'
 import type { Thread } from '../../protocol/app-server/thread.ts'
 import type { CommandRules, CommandStarter, EngineServices, SandboxRoots } from '../engine/services.ts'
+import type { TraceSubmission } from '../engine/submissions.ts'
 import type { Settings } from '../engine/thread-settings.ts'
 import { modelInfo } from '../model/model-catalogue.ts'
 import { resolveProvider } from '../model/provider.ts'
@@ -47,6 +48,8 @@ export interface AppServerOptions {
   /** Somebody beside the clients who can answer what the engine asks. */
   askAlso?: (clients: ClientRequests) => ClientRequests
   watch?: ThreadWatcher
+  /** Spans around what threads are asked to do. */
+  trace?: TraceSubmission
 }
 
 /** Follows the threads of a server, whoever works with them. */
@@ -87,7 +90,7 @@ export class AppServer {
       store,
       version: GATEHOUSE_VERSION,
       nowMs,
-      trace: null,
+      trace: options.trace ?? null,
       hasSubscribers: (threadId) => this.subscribersOf(threadId).length > 0,
       onEnding: (threadId, turnId) => {
         const readState = readStates.ended(threadId, turnId)

@@ -10,6 +10,7 @@ import { AppServer } from './app-server.ts'
 import { loginShell } from './login-shell.ts'
 import { listen, ListenError, parseListen, type Authorize } from './listen.ts'
 import { HomeRules } from './home-rules.ts'
+import { startTracing } from '../tracing/start-tracing.ts'
 import { sandboxObjectOf, sandboxRootsOf } from './sandbox-policy.ts'
 
 const HELP = `Usage: gatehouse app-server [--listen stdio://|unix://PATH|ws://IP:PORT|off] [--stdio]
@@ -44,6 +45,7 @@ async function main(argv: string[]): Promise<number> {
   const log = (message: string) => void process.stderr.write(`app-server: ${message}\n`)
   const rules = new HomeRules({ home, onProblem: log })
   const exec = lazyExec()
+  const tracing = await startTracing(process.env, log)
   const server = new AppServer({
     home,
     exec: exec.client,
@@ -52,10 +54,12 @@ async function main(argv: string[]): Promise<number> {
     sandboxRoots: sandboxRootsOf,
     shell: loginShell(),
     log,
+    ...(tracing && { trace: tracing.trace }),
   })
   const end = async (code: number) => {
     await server.close()
     await exec.close()
+    await tracing?.shutdown()
     return code
   }
   if (address.kind === 'stdio') return end(await serveStdio(server))

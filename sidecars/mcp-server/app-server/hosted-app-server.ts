@@ -93,6 +93,7 @@ export class HostedAppServer {
     const parts = await this.made
     parts?.client.close()
     await parts?.server.close()
+    await parts?.tracing?.shutdown()
   }
 
   private async serve(transport: Transport): Promise<void> {

@@ -2,6 +2,7 @@
 import type { CommandStarter } from '../engine/services.ts'
 import type { PeerHostLink } from '../sessions/host-link.ts'
 import { AgentThreads } from './agent-threads.ts'
+import { startTracing, type Tracing } from '../tracing/start-tracing.ts'
 import { AppServer } from './app-server.ts'
 import { HostApprovals } from './host-approvals.ts'
 import { HostClient } from './host-client.ts'
@@ -28,9 +29,12 @@ export interface HostedParts {
   agents: AgentThreads
   /** Which threads are open here. */
   sessions: Pick<ThreadSessions, 'has'>
+  /** Null when nothing asks for traces. */
+  tracing: Tracing | null
 }
 
-export function createHostedParts({ home, exec, host, send, log }: HostedOptions): HostedParts {
+export async function createHostedParts({ home, exec, host, send, log }: HostedOptions): Promise<HostedParts> {
+  const tracing = await startTracing(process.env, log)
   const commands = sessionCommands(exec, host)
   const sessions = new ThreadSessions(host)
   const open = new OpenItems()
@@ -42,6 +46,7 @@ export function createHostedParts({ home, exec, host, send, log }: HostedOptions
     sandboxRoots: sandboxRootsOf,
     shell: loginShell(),
     log,
+    ...(tracing && { trace: tracing.trace }),
     askAlso: (clients) => new HostApprovals(clients, host),
     watch: {
       loaded: (thread) => sessions.loaded(thread),
@@ -52,5 +57,5 @@ export function createHostedParts({ home, exec, host, send, log }: HostedOptions
       },
     },
   })
-  return { server, client: new HostClient(server, open, send), agents: new AgentThreads(server), sessions }
+  return { server, client: new HostClient(server, open, send), agents: new AgentThreads(server), sessions, tracing }
 }

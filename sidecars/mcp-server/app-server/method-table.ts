@@ -1,5 +1,6 @@
 /** The methods of the app server: who may call them, in which queue, and what does the work. */
 import { decode, DecodeError, type Decoder } from '../../protocol/decode.ts'
+import { withTrace, type TraceContext } from '../engine/trace-context.ts'
 import type { RpcId } from '../../rpc/json-rpc.ts'
 import type { AppConnection } from './connection.ts'
 import type { Access, RequestQueues } from './request-queues.ts'
@@ -7,7 +8,6 @@ import { invalidRequest, WireError } from './wire-error.ts'
 
 export interface MethodCall {
   connection: AppConnection
-  trace: { traceparent: string; tracestate?: string | null } | null
   /** Runs after the answer went out. */
   after(work: () => void): void
 }
@@ -74,25 +74,21 @@ export class MethodTable {
     trace: unknown,
   ): Promise<void> {
     const afterwards: (() => void)[] = []
-    const carrier = trace as { traceparent?: unknown; tracestate?: unknown } | undefined
     try {
-      const result = await known.run(params, {
-        connection,
-        trace:
-          typeof carrier?.traceparent === 'string'
-            ? {
-                traceparent: carrier.traceparent,
-                tracestate: typeof carrier.tracestate === 'string' ? carrier.tracestate : null,
-              }
-            : null,
-        after: (work) => afterwards.push(work),
-      })
+      const call: MethodCall = { connection, after: (work) => void afterwards.push(work) }
+      const result = await withTrace(carrierOf(trace), () => known.run(params, call))
       connection.answer(id, result ?? {})
     } catch (error) {
       connection.refuse(id, error instanceof WireError ? error : asWireError(error))
     }
     for (const work of afterwards) work()
   }
+}
+
+function carrierOf(trace: unknown): TraceContext | null {
+  const { traceparent, tracestate } = (trace ?? {}) as { traceparent?: unknown; tracestate?: unknown }
+  if (typeof traceparent !== 'string') return null
+  return { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : null }
 }
 
 function asWireError(error: unknown): unknown {

@@ -21,7 +21,7 @@ import { environmentContext, INTERRUPTION_MARKER, openingMessages } from './prom
 import { reviewTurn, type ReviewTarget } from './review.ts'
 import type { EngineServices, ModelInfo } from './services.ts'
 import { StoreTrouble } from './store-trouble.ts'
-import { Submissions, type TraceContext, type TraceSubmission } from './submissions.ts'
+import { Submissions, type TraceSubmission } from './submissions.ts'
 import { Terminals } from './terminals.ts'
 import {
   threadSettings,
@@ -110,7 +110,7 @@ export class ThreadSession implements ThreadRuntime {
     this.settings = options.settings
     this.terminals = new Terminals(options.services.exec)
     this.dynamicTools = options.dynamicTools
-    this.submissions = new Submissions(options.trace)
+    this.submissions = new Submissions(options.id, options.trace)
     this.storing = new StoreTrouble({
       path: options.log?.thread.path ?? '',
       tell: (message) => this.warn(message),
@@ -133,27 +133,18 @@ export class ThreadSession implements ThreadRuntime {
   // ------------------------------------------------------------------ operations
 
   /** Starts a turn, or adds the input to the running one. */
-  turnInput(
-    input: PendingInput,
-    overrides: SettingsOverrides,
-    options: TurnOptions,
-    trace: TraceContext | null = null,
-  ): Promise<Turn> {
-    return this.submissions.submit(
-      'user_input',
-      () => {
-        const settings = withOverrides(this.settings, overrides)
-        if (this.active) {
-          if (this.active.kind !== 'regular') throw new TurnRefused('notSteerable', this.active.id, this.active.kind)
-          this.applySettings(settings)
-          this.active.steer(input)
-          return this.active.view('inProgress', null)
-        }
+  turnInput(input: PendingInput, overrides: SettingsOverrides, options: TurnOptions): Promise<Turn> {
+    return this.submissions.submit('user_input', () => {
+      const settings = withOverrides(this.settings, overrides)
+      if (this.active) {
+        if (this.active.kind !== 'regular') throw new TurnRefused('notSteerable', this.active.id, this.active.kind)
         this.applySettings(settings)
-        return this.begin('regular', input, options, (turn) => this.regularTurn(turn))
-      },
-      trace,
-    )
+        this.active.steer(input)
+        return this.active.view('inProgress', null)
+      }
+      this.applySettings(settings)
+      return this.begin('regular', input, options, (turn) => this.regularTurn(turn))
+    })
   }
 
   /** Like turnInput on an idle thread; refused otherwise. */

@@ -31,7 +31,7 @@ export function turnMethods(server: ServerContext): Record<string, Method> {
   return {
     'turn/start': method(turnStart, {
       queue: threadQueue,
-      run: async (params, { trace }) => {
+      run: async (params) => {
         const clientId = typeof params.clientUserMessageId === 'string' ? params.clientUserMessageId : null
         const input = { input: params.input, clientId, additionalContext: context(params.additionalContext) }
         const options = {
@@ -39,7 +39,7 @@ export function turnMethods(server: ServerContext): Record<string, Method> {
           serviceTier: typeof params.serviceTierForTurn === 'string' ? params.serviceTierForTurn : null,
         }
         server.keeper.resumeQueue(server.threads.need(params.threadId))
-        return { turn: await refusals(session(params.threadId).turnInput(input, overridesOf(params), options, trace)) }
+        return { turn: await refusals(session(params.threadId).turnInput(input, overridesOf(params), options)) }
       },
     }),
     'turn/steer': method(
