@@ -1,5 +1,5 @@
 import type { Carrier, CarrierHandlers } from '../exec-server/wire/carrier.ts'
-import type { MessagePiece } from '../exec-server/wire/message-writer.ts'
+import type { Fill, MessagePiece } from '../exec-server/wire/message-piece.ts'
 import type { MethodTable } from '../exec-server/wire/method-table.ts'
 import { WireConnection } from '../exec-server/wire/wire-connection.ts'
 
@@ -30,7 +30,7 @@ class MemoryCarrier implements Carrier {
   sendText(text: string): void {
     this.onMessage(text)
   }
-  sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
+  sendFilled(sizeBytes: number, fill: Fill): void {
     const target = Buffer.alloc(sizeBytes)
     fill(target, 0)
     this.onMessage(target.toString())

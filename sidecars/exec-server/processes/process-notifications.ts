@@ -38,7 +38,7 @@ export class ProcessNotifications implements ProcessObserver {
       at += target.write(seq, at, seq.length, 'latin1')
       at += stream.copy(target, at)
       at = writeBase64(target, at, chunk.bytes)
-      OUTPUT_TAIL.copy(target, at)
+      return at + OUTPUT_TAIL.copy(target, at)
     })
     if (this.connection.isCongested) this.holdBack(process)
   }

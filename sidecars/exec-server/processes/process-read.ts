@@ -60,7 +60,7 @@ function answer(chunks: readonly OutputChunk[], nextSeq: number, process: Manage
       at = writeBase64(target, at, bytes)
       at += target.write(CHUNK_END, at, CHUNK_END.length, 'latin1')
     })
-    target.write(tail, at, tail.length, 'latin1')
+    return at + target.write(tail, at, tail.length, 'latin1')
   })
 }
 const START = '{"chunks":['

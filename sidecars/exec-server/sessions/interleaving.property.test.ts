@@ -11,6 +11,7 @@ import { readProcess } from '../processes/process-read.ts'
 import type { Carrier, CarrierHandlers } from '../wire/carrier.ts'
 import { MethodTable } from '../wire/method-table.ts'
 import { WireConnection } from '../wire/wire-connection.ts'
+import type { Fill } from '../wire/message-piece.ts'
 import type { WrittenResult } from '../wire/written-result.ts'
 import { SessionStore } from './session-store.ts'
 
@@ -44,7 +45,7 @@ class ModelCarrier implements Carrier {
     this.unread.push(text)
     if (this.unread.length > 3) this.isCongested = true
   }
-  sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
+  sendFilled(sizeBytes: number, fill: Fill): void {
     // With an offset, as in a slab that others have written into.
     const target = Buffer.alloc(sizeBytes + 7)
     fill(target, 7)

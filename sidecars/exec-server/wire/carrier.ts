@@ -1,4 +1,4 @@
-import type { MessagePiece } from './message-writer.ts'
+import type { Fill, MessagePiece } from './message-piece.ts'
 
 /** What carries whole messages of one connection: WebSocket frames or lines, as bytes. */
 
@@ -28,7 +28,7 @@ export interface Carrier {
   /** One message given as JSON text. */
   sendText(text: string): void
   /** One message of exactly `sizeBytes`, written in place by `fill` before this returns. */
-  sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void
+  sendFilled(sizeBytes: number, fill: Fill): void
   /**
    * One long message in parts: `pieces`, then `last`. Messages sent meanwhile wait behind it. Resolves
    * when the last part is queued; a piece is asked for only when the queue has room, and is written before

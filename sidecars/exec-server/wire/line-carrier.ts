@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Carrier, CarrierHandlers } from './carrier.ts'
-import { MessageWriter, type Framing, type MessagePiece } from './message-writer.ts'
+import type { Fill, MessagePiece } from './message-piece.ts'
+import { MessageWriter, type Framing } from './message-writer.ts'
 import { MAX_MESSAGE_BYTES } from './websocket-reader.ts'
 
 const LINE_FEED = 0x0a
@@ -59,7 +60,7 @@ export class LineCarrier implements Carrier {
   sendText(text: string): void {
     this.writer.sendText(text)
   }
-  sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
+  sendFilled(sizeBytes: number, fill: Fill): void {
     this.writer.sendFilled(sizeBytes, fill)
   }
   async sendParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void> {

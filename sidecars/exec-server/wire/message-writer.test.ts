@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HIGH_WATER_BYTES } from './carrier.ts'
 import { lineFraming } from './line-carrier.ts'
-import { MessageWriter, type MessagePiece } from './message-writer.ts'
+import type { Fill, MessagePiece } from './message-piece.ts'
+import { MessageWriter } from './message-writer.ts'
+import { giveSlab, SLAB_BYTES, takeSlab } from './slab.ts'
 
 /** A stream whose reader takes bytes when the test says so. */
 class Gate extends Writable {
@@ -61,21 +63,25 @@ describe('the writer of messages', () => {
       fc.constant({ do: 'open gate' as const }),
       fc.constant({ do: 'turn' as const }),
     )
+    // Three writers, because they share their memory.
+    const turns = fc.array(fc.tuple(fc.nat(2), step), { maxLength: 40 })
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const gate = new Gate()
-        const { writer } = writerOn(gate)
-        const expected: string[] = []
+      fc.asyncProperty(turns, async (steps) => {
+        const lines = [0, 1, 2].map(() => {
+          const gate = new Gate()
+          return { gate, writer: writerOn(gate).writer, expected: [] as string[] }
+        })
         let next = 0
-        const body = (size: number) => `${next++}:`.padEnd(size + 8, 'x')
-        for (const s of steps) {
+        for (const [who, s] of steps) {
+          const { gate, writer, expected } = lines[who] as (typeof lines)[number]
+          const body = (size: number) => `${who}.${next++}:`.padEnd(size + 8, String(who))
           if (s.do === 'text') {
             expected.push(body(s.size))
             writer.sendText(expected.at(-1) as string)
           } else if (s.do === 'filled') {
             const text = body(s.size)
             expected.push(text)
-            writer.sendFilled(text.length, (target, offset) => void target.write(text, offset, 'latin1'))
+            writer.sendFilled(text.length, (target, offset) => offset + target.write(text, offset, 'latin1'))
           } else if (s.do === 'parts') {
             const parts = s.sizes.map((size) => body(size))
             expected.push(parts.join(''))
@@ -84,11 +90,13 @@ describe('the writer of messages', () => {
           else if (s.do === 'open gate') gate.open()
           else await turn()
         }
-        for (let i = 0; i < 200 && gate.text.length < expected.join('\n').length + 1; i++) {
-          gate.open()
-          await turn()
+        for (const { gate, expected } of lines) {
+          for (let i = 0; i < 200 && gate.text.length < expected.join('\n').length + 1; i++) {
+            gate.open()
+            await turn()
+          }
+          expect(gate.text.split('\n').slice(0, -1)).toEqual(expected)
         }
-        expect(gate.text.split('\n').slice(0, -1)).toEqual(expected)
       }),
       { numRuns: 60 },
     )
@@ -98,8 +106,7 @@ describe('the writer of messages', () => {
     const gate = new Gate()
     gate.isOpen = false
     const { writer, drains } = writerOn(gate)
-    for (let sent = 0; sent <= HIGH_WATER_BYTES; sent += 100_000)
-      writer.sendFilled(100_000, (target, offset) => target.fill('y', offset, offset + 100_000))
+    for (let sent = 0; sent <= HIGH_WATER_BYTES; sent += 100_000) writer.sendFilled(100_000, filledWith('y', 100_000))
     await turn()
     expect(writer.isCongested).toBe(true)
     expect(drains()).toBe(0)
@@ -129,6 +136,61 @@ describe('the writer of messages', () => {
     await sent
     expect(gate.text).toHaveLength(50 * 300_000 + 1)
   })
+
+  it('sends nothing of a message that is not as long as it was said to be', async () => {
+    const gate = new Gate()
+    const { writer } = writerOn(gate)
+    writer.sendText('before')
+    expect(() => writer.sendFilled(10, filledWith('s', 9))).toThrow('a message was 1 bytes shorter than its size said')
+    writer.sendText('behind')
+    await turn()
+    expect(gate.text).toBe('before\nbehind\n')
+  })
+
+  it('owns no memory while nothing is waiting, and never shares what is', async () => {
+    const gate = new Gate()
+    const { writer } = writerOn(gate)
+    const spare = takeSlab(SLAB_BYTES)
+    giveSlab(spare)
+    writer.sendText('one')
+    await turn()
+    expect(takeSlab(SLAB_BYTES) === spare).toBe(true)
+    giveSlab(spare)
+
+    gate.isOpen = false
+    writer.sendText('two')
+    await turn()
+    // It is in the queue: whoever asks for memory now gets another piece.
+    const other = takeSlab(SLAB_BYTES)
+    expect(other === spare).toBe(false)
+    gate.open()
+    await turn()
+    await turn()
+    expect(takeSlab(SLAB_BYTES) === spare).toBe(true)
+    giveSlab(spare)
+    giveSlab(other)
+    expect(gate.text).toBe('one\ntwo\n')
+  })
+
+  it('gives its memory back when it ends, but not before the last bytes are gone', async () => {
+    const gate = new Gate()
+    gate.isOpen = false
+    const { writer } = writerOn(gate)
+    const spare = takeSlab(SLAB_BYTES)
+    giveSlab(spare)
+    writer.sendText('last words')
+    await turn()
+    writer.end()
+    const other = takeSlab(SLAB_BYTES)
+    expect(other === spare).toBe(false)
+    gate.open()
+    await turn()
+    await turn()
+    expect(takeSlab(SLAB_BYTES) === spare).toBe(true)
+    giveSlab(spare)
+    giveSlab(other)
+    expect(gate.text).toBe('last words\n')
+  })
 })
 
 async function* slowly(parts: string[]): AsyncGenerator<MessagePiece> {
@@ -139,5 +201,12 @@ async function* slowly(parts: string[]): AsyncGenerator<MessagePiece> {
 }
 
 function pieceOf(text: string): MessagePiece {
-  return { sizeBytes: text.length, fill: (target, offset) => void target.write(text, offset, 'latin1') }
+  return { sizeBytes: text.length, fill: (target, offset) => offset + target.write(text, offset, 'latin1') }
+}
+
+function filledWith(letter: string, count: number): Fill {
+  return (target, offset) => {
+    target.fill(letter, offset, offset + count)
+    return offset + count
+  }
 }

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from './carrier.ts'
+import type { Fill, MessagePiece } from './message-piece.ts'
 import { giveSlab, SLAB_BYTES, takeSlab, type Slab } from './slab.ts'
 
 /** How messages are told apart in the byte stream. */
@@ -12,12 +13,6 @@ export interface Framing {
   readonly tail: Buffer
 }
 export type MessagePart = 'whole' | 'first' | 'middle' | 'last'
-
-/** A part of a long message. `fill` is called once, before the next part is asked for. */
-export interface MessagePiece {
-  sizeBytes: number
-  fill(target: Buffer, offset: number): void
-}
 
 const NOTHING = Buffer.alloc(0)
 
@@ -60,17 +55,16 @@ export class MessageWriter {
     const sizeBytes = Buffer.byteLength(text)
     const encoding = sizeBytes === text.length ? 'latin1' : 'utf8'
     const offset = this.begin(sizeBytes, 'whole')
-    this.bytes.write(text, offset, sizeBytes, encoding)
-    this.finish(offset + sizeBytes, 'whole')
+    this.finish(offset + this.bytes.write(text, offset, sizeBytes, encoding), offset + sizeBytes, 'whole')
   }
 
-  sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
+  sendFilled(sizeBytes: number, fill: Fill): void {
     if (this.isEnded) return
     if (this.held) {
       // What `fill` reads from may be gone when its turn comes.
       const copy = Buffer.allocUnsafe(sizeBytes)
       fill(copy, 0)
-      this.held.push(() => this.sendFilled(sizeBytes, (target, offset) => void copy.copy(target, offset)))
+      this.held.push(() => this.sendFilled(sizeBytes, (target, offset) => offset + copy.copy(target, offset)))
     } else this.write(sizeBytes, 'whole', fill)
   }
 
@@ -109,7 +103,8 @@ export class MessageWriter {
     const slab = this.slab
     const bytes = slab.bytes.subarray(this.from, this.at)
     this.from = this.at
-    if (this.put(bytes, slab)) this.from = this.at = 0
+    // An idle connection owns no memory.
+    if (this.put(bytes, slab)) this.leaveSlab()
   }
 
   /** Nothing more will be sent; whoever waits goes on. */
@@ -150,10 +145,9 @@ export class MessageWriter {
     return false
   }
 
-  private write(sizeBytes: number, part: MessagePart, fill: (target: Buffer, offset: number) => void): void {
+  private write(sizeBytes: number, part: MessagePart, fill: Fill): void {
     const offset = this.begin(sizeBytes, part)
-    fill(this.bytes, offset)
-    this.finish(offset + sizeBytes, part)
+    this.finish(fill(this.bytes, offset), offset + sizeBytes, part)
   }
 
   /** Writes the head of a message; returns where in the slab its `sizeBytes` go. */
@@ -164,8 +158,15 @@ export class MessageWriter {
     return this.at + headBytes
   }
 
-  /** The message or part ends at `end`. */
-  private finish(end: number, part: MessagePart): void {
+  /**
+   * The message or part ends at `end`.
+   * @throws Error when it was said to end elsewhere: the rest would be bytes of somebody else's messages
+   */
+  private finish(end: number, expectedEnd: number, part: MessagePart): void {
+    if (end !== expectedEnd)
+      throw new Error(
+        `a message was ${Math.abs(end - expectedEnd)} bytes ${end < expectedEnd ? 'shorter' : 'longer'} than its size said`,
+      )
     const { tail } = this.framing
     this.at = end
     if (tail.length > 0 && (part === 'whole' || part === 'last')) this.at += tail.copy(this.bytes, end)
@@ -205,7 +206,10 @@ export class MessageWriter {
   }
 
   private sent(slab: Slab | undefined): void {
-    if (slab && --slab.unsent === 0 && slab !== this.slab) giveSlab(slab)
+    if (slab && --slab.unsent === 0) {
+      if (slab !== this.slab) giveSlab(slab)
+      else if (this.at === this.from) this.leaveSlab()
+    }
     if (!this.isCongestedNow || this.queuedBytes > LOW_WATER_BYTES) return
     this.isCongestedNow = false
     this.wakeRoom()

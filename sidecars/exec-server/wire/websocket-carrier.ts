@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { takeOver } from '../streams/read-into.ts'
 import { KEPT_MESSAGE_BYTES, type Carrier, type CarrierHandlers } from './carrier.ts'
-import { MessageWriter, type MessagePiece } from './message-writer.ts'
+import type { Fill, MessagePiece } from './message-piece.ts'
+import { MessageWriter } from './message-writer.ts'
 import { WebSocketReader } from './websocket-reader.ts'
 import { controlFrame, FrameError, OPCODE, websocketFraming } from './websocket-frames.ts'
 
@@ -64,7 +65,7 @@ export class WebSocketCarrier implements Carrier {
   sendText(text: string): void {
     this.writer.sendText(text)
   }
-  sendFilled(sizeBytes: number, fill: (target: Buffer, offset: number) => void): void {
+  sendFilled(sizeBytes: number, fill: Fill): void {
     this.writer.sendFilled(sizeBytes, fill)
   }
   async sendParts(pieces: AsyncIterable<MessagePiece>, last: MessagePiece): Promise<void> {

@@ -7,7 +7,7 @@ import { BulkResult, writeBase64 } from './bulk-result.ts'
 import type { Carrier } from './carrier.ts'
 import { formatError, formatResult, parseWireMessage, type BulkMember, type IncomingMessage } from './envelope.ts'
 import type { Method, MethodTable } from './method-table.ts'
-import type { MessagePiece } from './message-writer.ts'
+import type { Fill, MessagePiece } from './message-piece.ts'
 import { RequestsToClient } from './requests-to-client.ts'
 import { WireError } from './wire-error.ts'
 import { WrittenResult } from './written-result.ts'
@@ -199,7 +199,8 @@ export class WireConnection {
     if (Buffer.isBuffer(content) && base64Length(content.length) <= WHOLE_MESSAGE_BYTES) {
       this.carrier.sendFilled(head.length + base64Length(content.length) + tail.length, (target, offset) => {
         const body = offset + head.copy(target, offset)
-        tail.copy(target, writeBase64(target, body, content))
+        const end = writeBase64(target, body, content)
+        return end + tail.copy(target, end)
       })
       dropped(content.length)
     } else void this.carrier.sendParts(encodedPieces(head, content), pieceOf(tail))
@@ -209,10 +210,10 @@ export class WireConnection {
     const head = `{"id":${idText},"result":`
     // An id is JSON text, so anything beyond ASCII in it takes more bytes than characters.
     const headBytes = Buffer.byteLength(head)
-    const fill = (target: Buffer, offset: number) => {
-      target.write(head, offset, headBytes, 'utf8')
-      write(target, offset + headBytes)
-      target[offset + headBytes + sizeBytes] = CLOSING_BRACE
+    const fill: Fill = (target, offset) => {
+      const end = write(target, offset + target.write(head, offset, headBytes, 'utf8'))
+      target[end] = CLOSING_BRACE
+      return end + 1
     }
     const totalBytes = headBytes + sizeBytes + 1
     if (totalBytes <= WHOLE_MESSAGE_BYTES) return this.carrier.sendFilled(totalBytes, fill)
@@ -278,7 +279,7 @@ async function* encodedPieces(head: Buffer, content: Buffer | AsyncIterable<Buff
   for await (const block of Buffer.isBuffer(content) ? [content] : content)
     for (let from = 0; from < block.length; from += PART_BYTES) {
       const slice = block.subarray(from, from + PART_BYTES)
-      yield { sizeBytes: base64Length(slice.length), fill: (target, offset) => void writeBase64(target, offset, slice) }
+      yield { sizeBytes: base64Length(slice.length), fill: (target, offset) => writeBase64(target, offset, slice) }
     }
 }
 
@@ -287,6 +288,6 @@ async function* plainPieces(bytes: Buffer): AsyncGenerator<MessagePiece> {
 }
 
 function pieceOf(bytes: Buffer): MessagePiece {
-  return { sizeBytes: bytes.length, fill: (target, offset) => void bytes.copy(target, offset) }
+  return { sizeBytes: bytes.length, fill: (target, offset) => offset + bytes.copy(target, offset) }
 }
 const NO_BYTES = Buffer.alloc(0)

@@ -1,3 +1,5 @@
+import type { Fill } from './message-piece.ts'
+
 /**
  * A result whose JSON text is written straight into the outgoing message instead of being made as a
  * string: exactly `sizeBytes` bytes at `offset`.
@@ -5,6 +7,6 @@
 export class WrittenResult {
   constructor(
     readonly sizeBytes: number,
-    readonly write: (target: Buffer, offset: number) => void,
+    readonly write: Fill,
   ) {}
 }
