@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { withoutMasters } from '../streams/terminal-masters.ts'
 
 /**
  * Kept in a shell because a shell is there on every Unix, starts in a millisecond and weighs one
@@ -107,7 +108,7 @@ export class Watchdog {
       detached: true,
       cwd: '/',
       env: { PATH: process.env.PATH ?? '/usr/bin:/bin' },
-      stdio: ['pipe', 'ignore', 'ignore'],
+      stdio: withoutMasters(['pipe', 'ignore', 'ignore']),
     })
     this.shell = shell
     shell.unref()

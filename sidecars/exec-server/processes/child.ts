@@ -57,6 +57,8 @@ export interface ChildSpec {
   environment: Record<string, string>
   /** Descriptors of ours that the child finds as 3, 4 and so on. Only for pipes; they stay open here. */
   inheritedFds?: readonly number[]
+  /** The program closes what it inherits before anything else runs. */
+  closesInherited?: boolean
   /** First size of a terminal; 80 by 24 when absent. */
   terminal?: { columns: number; rows: number }
 }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { FifoPool, OpenPipe } from '../streams/fifo-pool.ts'
+import { withoutMasters } from '../streams/terminal-masters.ts'
 import type { Child, ChildEvents, ChildSpec, StdinKind } from './child.ts'
 import { PipeOutput } from './pipe-output.ts'
 
@@ -25,7 +26,12 @@ export async function startPipeChild(
       cwd: spec.cwd,
       env: spec.environment,
       detached: true,
-      stdio: [pipes.stdin?.readFd ?? 'ignore', stdout.writeFd, stderr.writeFd, ...(spec.inheritedFds ?? [])],
+      stdio: withoutMasters([
+        pipes.stdin?.readFd ?? 'ignore',
+        stdout.writeFd,
+        stderr.writeFd,
+        ...(spec.inheritedFds ?? []),
+      ]),
     })
     if (child.pid === undefined)
       await new Promise((_, reject) => {

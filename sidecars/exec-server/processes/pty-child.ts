@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import type { Child, ChildEvents, ChildSpec } from './child.ts'
+import { noteMaster, openMasters } from '../streams/terminal-masters.ts'
 import { findProgram } from './program-path.ts'
 import { loadPty, type LoadedPty } from './pty-binding.ts'
 import { PtyInput } from './pty-input.ts'
@@ -20,21 +21,58 @@ export function startPtyChild(spec: ChildSpec, events: ChildEvents): Child {
   const found = findProgram(spec.program, spec.cwd, spec.environment.PATH)
   const problem = folderProblem(spec.cwd) ?? ('errno' in found ? found.errno : undefined)
   if ('errno' in found || problem !== undefined) throw Object.assign(new Error(problem), { code: problem })
-  const { file, args } = withArg0(spec, found.path)
-  return new PtyChild(loadPty(), file, args, spec, events)
+  const { file, args, environment } = launched(spec, found.path)
+  return new PtyChild(loadPty(), file, args, { ...spec, environment }, events)
 }
 
 /**
- * A terminal's program is started by name and sees that name. For another one, perl takes the place in
- * between: it changes nothing else and is gone when the program runs.
+ * What the terminal is started with. Its maker can neither give a program another name than its own nor keep
+ * the masters of other terminals from it: for that perl takes the place in between, changes nothing else and is
+ * gone when the program runs.
  */
-function withArg0({ program, argv, cwd, environment }: ChildSpec, path: string): { file: string; args: string[] } {
-  const [arg0, ...args] = argv
-  if (arg0 === program || arg0 === undefined) return { file: program, args }
-  const perl = findProgram('perl', cwd, environment.PATH)
-  if ('errno' in perl)
+function launched(
+  spec: ChildSpec,
+  path: string,
+): { file: string; args: string[]; environment: ChildSpec['environment'] } {
+  const { program, environment } = spec
+  const [arg0 = program, ...args] = spec.argv
+  const masters = spec.closesInherited ? [] : openMasters()
+  if (arg0 === program && masters.length === 0) return { file: program, args, environment }
+  const perl = findProgram('perl', '/', process.env.PATH)
+  if ('path' in perl) return throughPerl(perl.path, { path, argv: [arg0, ...args], environment, masters })
+  if (arg0 !== program)
     throw new Error(`arg0 of a process on a terminal needs perl, which was not found; leave arg0 out or use pipes`)
-  return { file: perl.path, args: ['-e', 'my $program = shift; exec { $program } @ARGV', path, arg0, ...args] }
+  // It may do what its user may, and that is to open those terminals by other ways.
+  return { file: program, args, environment }
+}
+
+/** Arguments: descriptors to close, the program, the number of variables that follow, these, what it sees as argv. */
+const PERL_SCRIPT = `
+my ($masters, $program, $count) = splice @ARGV, 0, 3;
+for (split /,/, $masters) { open(my $master, "<&=", $_) and close $master }
+delete $ENV{PERL_BADLANG};
+for (splice @ARGV, 0, $count) { my ($name, $value) = split /=/, $_, 2; $ENV{$name} = $value }
+exec { $program } @ARGV;
+die "$program: $!\n"`
+
+interface PerlStart {
+  path: string
+  argv: readonly string[]
+  environment: ChildSpec['environment']
+  masters: readonly number[]
+}
+
+/** Variables that perl itself would obey travel as arguments; and it is not to complain about an unknown language. */
+function throughPerl(perl: string, { path, argv, environment, masters }: PerlStart) {
+  const [forPerl, others] = [true, false].map((isForPerl) =>
+    Object.entries(environment).filter(([name]) => name.startsWith('PERL') === isForPerl),
+  ) as [[string, string][], [string, string][]]
+  const hidden = forPerl.map(([name, value]) => `${name}=${value}`)
+  return {
+    file: perl,
+    args: ['-e', PERL_SCRIPT, masters.join(','), path, String(hidden.length), ...hidden, ...argv],
+    environment: { ...Object.fromEntries(others), PERL_BADLANG: '0' },
+  }
 }
 
 class PtyChild implements Child {
@@ -75,6 +113,7 @@ class PtyChild implements Child {
     this.pid = forked.pid
     this.slavePath = forked.pty
     this.fd = forked.fd
+    noteMaster(forked.fd)
     this.output = new PtyOutput(
       forked.fd,
       forked.pty,

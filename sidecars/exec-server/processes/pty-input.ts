@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
+import { withoutMasters } from '../streams/terminal-masters.ts'
 
 /** The longest line that a terminal takes in canonical mode, without its line end (N_TTY_BUF_SIZE - 1). */
 export const MAX_CANONICAL_LINE_BYTES = 4_095
@@ -135,7 +136,7 @@ export class PtyInput {
  */
 function isCanonical(slaveFd: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const stty = spawn('stty', ['-a'], { stdio: [slaveFd, 'pipe', 'ignore'] })
+    const stty = spawn('stty', ['-a'], { stdio: withoutMasters([slaveFd, 'pipe', 'ignore']) })
     let text = ''
     stty.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
     stty.on('error', () => resolve(true))

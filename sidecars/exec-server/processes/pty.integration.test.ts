@@ -20,10 +20,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 const terminal = (argv: string[], options = {}) => client.run(argv, { tty: true, ...options })
-const masters = () =>
-  readdirSync(`/proc/${server.pid}/fd`).filter((fd) => {
+const masters = () => mastersOf(server.pid)
+const mastersOf = (pid: number) =>
+  readdirSync(`/proc/${pid}/fd`).filter((fd) => {
     try {
-      return readlinkSync(`/proc/${server.pid}/fd/${fd}`).includes('ptmx')
+      return readlinkSync(`/proc/${pid}/fd/${fd}`).includes('ptmx')
     } catch {
       return false
     }
@@ -127,6 +128,52 @@ describe('a process on a terminal', () => {
     expect(process.events).toEqual(['output', 'exited', 'output', 'closed'])
   })
 
+  it('shares its master with nobody: no program that is started beside it finds one', async () => {
+    const list = ['ls', '-l', '/proc/self/fd']
+    const descriptors = (text: string) =>
+      text
+        .split('\n')
+        .map((line) => /(\d+) -> (.*?)\r?$/.exec(line))
+        .filter((match) => match !== null)
+        .map(([, fd, target]) => ({ fd: Number(fd), target: target as string }))
+    // What the server itself was started with, and the folder that `ls` reads.
+    const before = new Set(descriptors((await client.run(list).closed()).text()).map(({ fd }) => fd))
+    const open = await Promise.all([1, 2, 3].map(() => terminal(['sh', '-c', 'echo up; exec sleep 60']).running()))
+    await Promise.all(open.map((process) => process.said('up')))
+    expect(masters()).toBeGreaterThanOrEqual(3)
+    const onPipes = descriptors((await client.run(list).closed()).text())
+    expect(onPipes.filter(({ fd, target }) => !before.has(fd) && target !== '/dev/null')).toEqual([])
+    const onTerminal = descriptors((await terminal(list).closed()).text('pty'))
+    expect(onTerminal.filter(({ fd }) => !before.has(fd))).toEqual([])
+    expect(new Set(onTerminal.slice(0, 3).map(({ target }) => target.replace(/\d+$/, 'N')))).toEqual(
+      new Set(['/dev/pts/N']),
+    )
+    // Nor do the helpers of the server itself.
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], { encoding: 'utf8' })
+    for (const pid of children.trim().split(/\s+/)) expect(`${pid}: ${mastersOf(Number(pid))}`).toBe(`${pid}: 0`)
+    await Promise.all(open.map((process) => process.terminate()))
+    await Promise.all(open.map((process) => process.closed()))
+  })
+
+  it('beside others gets its environment, name and exit code unchanged', async () => {
+    const other = await terminal(['sh', '-c', 'echo up; exec sleep 60']).running()
+    await other.said('up')
+    const env = {
+      PATH: '/usr/bin:/bin',
+      SHELL: '/bin/sh',
+      LC_ALL: 'xx_YY.UTF-8',
+      PERL5OPT: '-Mno_such_module',
+      ODD: 'a=b\tc',
+    }
+    const lines = (text: string) => text.split(/\r?\n/).sort()
+    const onPipes = lines((await client.run(['env'], { env }).closed()).text())
+    expect(onPipes).toEqual(expect.arrayContaining(Object.entries(env).map(([name, value]) => `${name}=${value}`)))
+    expect(lines((await terminal(['env'], { env }).closed()).text('pty'))).toEqual(onPipes)
+    expect((await terminal(['sh', '-c', 'exit 7']).closed()).exitCode).toBe(7)
+    await other.terminate()
+    await other.closed()
+  })
+
   it('sees the name it was given as arg0', async () => {
     const process = await terminal(['/bin/sh', '-c', 'ps -o args= -p $$; echo $EXACT'], {
       arg0: '-gatehouse',
@@ -180,7 +227,7 @@ describe('a process on a terminal', () => {
     // A terminal drops what was typed around ^C: the prompt says when the shell listens again.
     const before = shell.text().split('PROMPT>').length
     await shell.write('\x03')
-    await expect.poll(() => shell.text().split('PROMPT>').length, { timeout: 5_000 }).toBeGreaterThan(before)
+    await expect.poll(() => shell.text().split('PROMPT>').length).toBeGreaterThan(before)
     await shell.write('echo o""k\n')
     await shell.said('ok\r\n')
     await shell.write('exit\n')
@@ -203,8 +250,8 @@ describe('a process on a terminal', () => {
       await process.closed()
     })
     await batches(200, () => terminal(['/nonexistent/prog']).started)
-    await expect.poll(masters, { timeout: 5_000 }).toBe(before)
-    await expect.poll(zombies, { timeout: 5_000 }).toBe(0)
+    await expect.poll(masters).toBe(before)
+    await expect.poll(zombies).toBe(0)
     expect((await terminal(['echo', '601']).closed()).text()).toBe('601\r\n')
   })
 })

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { findProgram } from '../processes/program-path.ts'
+import { withoutMasters } from '../streams/terminal-masters.ts'
 import { unavailable } from './sandbox.ts'
 
 /** How long the try-out may take; a healthy one takes some 10 ms. */
@@ -62,7 +63,7 @@ function tryOut(path: string, timeoutMs: number): Promise<{ outcome: Outcome; sa
   return new Promise((resolve) => {
     const child = spawn(path, [...walls, ...files, '--tmpfs', '/tmp', '--', '/bin/true'], {
       env: {},
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: withoutMasters(['ignore', 'ignore', 'pipe']),
       timeout: timeoutMs,
       killSignal: 'SIGKILL',
     })

@@ -148,7 +148,7 @@ export class ConfinedCommand {
     const strays = inheritedDescriptors().filter((fd) => fd > FILTER_FD)
     const closing = strays.length === 0 ? [] : closingWords(strays, this.programOfOurs('perl'))
     const command = [...closing, ...launcher, '--args', `${OPTIONS_FD}`, '--seccomp', `${FILTER_FD}`, '--']
-    const common = { cwd: '/', environment: {}, terminal: spec.terminal }
+    const common = { cwd: '/', environment: {}, terminal: spec.terminal, closesInherited: true }
     if (this.walling.tty) {
       const optionsPath = handedOver.asFile(optionBytes)
       undo.push(() => removeFile(optionsPath))

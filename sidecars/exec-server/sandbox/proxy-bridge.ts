@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { findProgram } from '../processes/program-path.ts'
+import { withoutMasters } from '../streams/terminal-masters.ts'
 import type { Bubblewrap } from './bubblewrap-probe.ts'
 import { preparationFailed, unavailable } from './sandbox.ts'
 
@@ -125,7 +126,7 @@ export class ProxyBridge {
     const keeper = spawn(bubblewrap.path, [...KEEPER, '--', ...listener], {
       env: {},
       cwd: '/',
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: withoutMasters(['ignore', 'pipe', 'pipe']),
     })
     try {
       return new ProxyBridge(keeper, server, connections, await firstLine(keeper), nsenter)

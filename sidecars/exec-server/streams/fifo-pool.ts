@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { withoutMasters } from './terminal-masters.ts'
 
 /** Made in one go: two for each of some thirty processes. */
 const BATCH = 64
@@ -100,7 +101,7 @@ export class FifoPool {
     const maker = spawn('mkfifo', ['-m', '600', ...names], {
       cwd: this.folder,
       env: { PATH: `${process.env.PATH ?? ''}:/usr/bin:/bin` },
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: withoutMasters(['ignore', 'ignore', 'pipe']),
     })
     this.maker = maker
     let said = ''
