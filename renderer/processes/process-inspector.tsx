@@ -15,6 +15,7 @@ import { useFeed } from '../feed/feed-context.tsx'
 import type { FeedState } from '../feed/feed-state.ts'
 import { memoizeLast } from '../feed/tables.ts'
 import { exitWords } from './selectors.ts'
+import { useOutputHint } from './use-output-hint.ts'
 import './process-inspector.css'
 
 const CONNECTIONS_SHOWN = 20
@@ -26,6 +27,7 @@ export function ProcessInspector({ process }: { process: ProcessView }): ReactNo
   )
   const connections = useConnectionsOf(process.id)
   const exit = exitWords(process)
+  const hint = useOutputHint(process)
   return (
     <div className="inspector" data-region="inspector" role="region" aria-label="About this process" tabIndex={-1}>
       <dl className="facts column">
@@ -61,6 +63,7 @@ export function ProcessInspector({ process }: { process: ProcessView }): ReactNo
       )}
       <section>
         <h2>Connections {connections.length > 0 && formatCount(connections.length)}</h2>
+        {hint !== null && <p className="inspector-hint">{hint}</p>}
         {connections.length === 0 ? (
           <p className="dim">None.</p>
         ) : (

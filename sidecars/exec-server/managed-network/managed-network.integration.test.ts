@@ -1,6 +1,9 @@
+import { createSocket } from 'node:dgram'
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { networkInterfaces } from 'node:os'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { READ_ONLY, sandboxOf } from '../../testing/confined-commands.ts'
 import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
 import { ExecWireClient, type StartOptions, type WireMessage } from '../../testing/exec-wire-client.ts'
@@ -261,6 +264,36 @@ it('a command behind walls reaches the proxy and nothing else', async () => {
     expect(exitCode).toBe(7)
   }
   expect(requests).toEqual(['GET /walled', 'GET /walled'])
+})
+
+it('P55 with local binding a command behind walls reaches no resolver, no mDNS and no datagram port of the machine', async () => {
+  const heard: string[] = []
+  const machine = createSocket('udp4').on('message', (bytes) => heard.push(bytes.toString()))
+  await new Promise<void>((resolve) => machine.bind(0, '0.0.0.0', resolve))
+  onTestFinished(() => void machine.close())
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  const outside = own.filter(({ family, internal }) => family === 'IPv4' && !internal).map(({ address }) => address)
+  const resolvers = [...readFileSync('/etc/resolv.conf', 'utf8').matchAll(/^nameserver (\d[\d.]+)$/gm)].map(
+    ([, at]) => at,
+  )
+  const targets = [
+    `127.0.0.1/${machine.address().port}`,
+    ...outside.map((address) => `${address}/${machine.address().port}`),
+    ...['224.0.0.251/5353', ...[...resolvers, '192.0.2.53'].map((address) => `${address}/53`)],
+  ]
+  const script = targets.map((target) => `echo query-to-${target} > /dev/udp/${target}; echo done`).join('\n')
+  const { text } = await run(['bash', '-c', script], {
+    ...proxied({ allowLocalBinding: true }, {}),
+    enforceManagedNetwork: true,
+    sandbox: sandboxOf({ root: '/tmp', entries: READ_ONLY, network: 'restricted' }),
+  })
+  expect(text.match(/^done$/gm)).toHaveLength(targets.length)
+  for (const target of targets.filter((target) => !target.startsWith('127.')))
+    expect(text).toContain(`/dev/udp/${target}: Network is unreachable`)
+  expect(heard).toEqual([])
+  // The canary hears what is sent outside of the walls.
+  await run(['bash', '-c', `echo free > /dev/udp/${targets[0]}`], {})
+  await expect.poll(() => heard).toEqual(['free\n'])
 })
 
 describe('refused before anything runs', () => {
