@@ -41,7 +41,8 @@ function run(program, args, env = process.env) {
 
 /** The client's integration suite, against our server and against the CLI's. */
 function testClient() {
-  const args = ['vitest', 'run', '--project', 'integration', 'sidecars/exec-server/client']
+  const parts = ['sidecars/exec-server/client', 'sidecars/exec-server/remote']
+  const args = ['vitest', 'run', '--project', 'integration', ...parts]
   return run('npx', args, { ...process.env, GATEHOUSE_CODEX: codex }) === 0
 }
 

@@ -6,7 +6,7 @@ import type { Writable } from 'node:stream'
 import { readEnvironmentInfo } from './environment/environment-info.ts'
 import { ExecServer, PROCESS_CAPABILITIES } from './exec-server.ts'
 import { openInstanceFolder, sharedParent } from './life/instance-folder.ts'
-import { CommandLineError, parseCommandLine, USAGE } from './listen/command-line.ts'
+import { CommandLineError, parseCommandLine, USAGE, type RemoteAddress } from './listen/command-line.ts'
 import { ListenUrlError } from './listen/listen-url.ts'
 import { listenWebSocket } from './listen/websocket-listener.ts'
 import { policyContextOf, registerMethodFamilies } from './method-families.ts'
@@ -41,6 +41,8 @@ export async function runAlone(argv: readonly string[]): Promise<number> {
 async function serve(argv: readonly string[]): Promise<number> {
   const { address, authorize } = parseCommandLine(argv)
   const log = (line: string) => void process.stderr.write(`exec-server: ${line}\n`)
+  // Read by now; what commands inherit must not hold it.
+  if (address.kind === 'remote') delete process.env.CODEX_API_KEY
   const folder = await openInstanceFolder(sharedParent())
   for (const { pid } of folder.swept) log(`ended process ${pid}, left behind by a server that was killed`)
   const deniedPaths = [...hostFolders(), sharedParent()]
@@ -61,9 +63,11 @@ async function serve(argv: readonly string[]): Promise<number> {
     // Nobody can come back to a server that lives as long as its one connection.
     ...(address.kind === 'stdio' ? { detachedTtlMs: 0 } : {}),
   })
+  let stop = () => {}
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve())
-    if (address.kind === 'websocket') return
+    stop = resolve
+    if (address.kind !== 'stdio') return
     const carrier = new LineCarrier('stdio', process.stdin, openStdout())
     const connection = server.serve(carrier, { kind: 'agent', via: 'exec-stdio', address: 'stdio' })
     connection.own({ dispose: () => resolve() })
@@ -77,11 +81,48 @@ async function serve(argv: readonly string[]): Promise<number> {
       })
       process.stdout.write(`${url}\n`)
     }
+    const remote = address.kind === 'remote' ? await serveRemotely(server, address, log) : undefined
+    if (address.kind === 'remote' && address.endsWithStdin) onStdinEnd(stop)
     await stopped
+    await remote?.close()
   } finally {
     await server.close('the server was stopped', 0)
   }
   return 0
+}
+
+async function serveRemotely(server: ExecServer, address: RemoteAddress, log: (line: string) => void) {
+  const { RemoteExecutor } = await import('./remote/remote-executor.ts')
+  const { baseUrl, environmentId } = address
+  const token = address.token ?? (await firstLineOfStdin())
+  const executor = await RemoteExecutor.start({
+    baseUrl,
+    environmentId,
+    token,
+    log,
+    onStream: (carrier, streamId) => server.serve(carrier, { kind: 'agent', via: 'exec-remote', address: streamId }),
+  })
+  log(`registered for the environment ${environmentId}`)
+  return executor
+}
+
+const MAX_TOKEN_BYTES = 64 * 1024
+
+async function firstLineOfStdin(): Promise<string> {
+  let said = ''
+  for await (const chunk of process.stdin.iterator({ destroyOnReturn: false })) {
+    said += String(chunk)
+    if (said.includes('\n') || said.length > MAX_TOKEN_BYTES) break
+  }
+  const token = (said.split('\n')[0] as string).trim()
+  if (token === '') throw new CommandLineError('--registration-bearer-stdin: the first line of stdin is empty', 1)
+  return token
+}
+
+function onStdinEnd(act: () => void): void {
+  process.stdin.once('end', act)
+  process.stdin.once('close', act)
+  process.stdin.resume()
 }
 
 /**

@@ -85,3 +85,36 @@ describe('the command line of the exec server', () => {
     expect(parseCommandLine(['--listen', 'ws://0.0.0.0:0', ...guarded]).isAuthorized).toBe(true)
   })
 })
+
+describe('a server that is registered instead of listening', () => {
+  const remote = ['--remote', 'https://registry.test/base', '--environment-id', 'env_1-x']
+  const address = { kind: 'remote', baseUrl: 'https://registry.test/base', environmentId: 'env_1-x' }
+
+  it('shows CODEX_API_KEY, or what stdin says', () => {
+    expect(parseCommandLine(remote, { CODEX_API_KEY: ' key\n' }).address).toEqual({
+      ...address,
+      token: 'key',
+      endsWithStdin: false,
+    })
+    const flags = ['--registration-bearer-stdin', '--exit-on-stdin-close', '--name', 'n']
+    expect(parseCommandLine([...remote, ...flags], { CODEX_API_KEY: 'key' }).address).toEqual({
+      ...address,
+      token: undefined,
+      endsWithStdin: true,
+    })
+  })
+
+  it.each<[string[], number, RegExp]>([
+    [remote, 1, /needs CODEX_API_KEY/],
+    [['--remote', 'registry.test', '--environment-id', 'e'], 1, /expected https:\/\/HOST/],
+    [['--remote', 'https://registry.test'], 2, /needs --environment-id/],
+    [['--remote', 'https://registry.test', '--environment-id', '../x'], 1, /"..\/x" may have letters/],
+    [[...remote, '--listen', 'stdio'], 2, /--listen does not go with --remote/],
+    [[...remote, '--ws-auth', 'capability-token'], 2, /--ws-auth does not go with --remote/],
+    [['--environment-id', 'e'], 2, /--environment-id needs --remote/],
+    [['--exit-on-stdin-close'], 2, /--exit-on-stdin-close needs --remote/],
+  ])('%j is refused', (argv, exitCode, message) => {
+    expect(() => parseCommandLine(argv, {})).toThrow(message)
+    expect(() => parseCommandLine(argv, {})).toThrow(expect.objectContaining({ exitCode }))
+  })
+})

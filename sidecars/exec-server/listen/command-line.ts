@@ -1,11 +1,22 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { anybody, capabilityToken, capabilityTokenOf, type Authorize } from './authorization.ts'
+import { isEnvironmentId } from '../remote/environment-id.ts'
 import { parseListenUrl, type ListenAddress } from './listen-url.ts'
 import { signedToken } from './signed-token.ts'
 
+/** Where the server is registered instead of listening. */
+export interface RemoteAddress {
+  kind: 'remote'
+  baseUrl: string
+  environmentId: string
+  /** What it shows to the registry; undefined: the first line of stdin. */
+  token: string | undefined
+  endsWithStdin: boolean
+}
+
 export interface CommandLine {
-  address: ListenAddress
+  address: ListenAddress | RemoteAddress
   authorize: Authorize
   isAuthorized: boolean
 }
@@ -27,6 +38,11 @@ export const USAGE = `usage: gatehouse exec-server [--listen ws://IP:PORT | stdi
   --ws-auth capability-token       with --ws-token-file FILE or --ws-token-sha256 HEX
   --ws-auth signed-bearer-token    with --ws-shared-secret-file FILE
                                    [--ws-issuer I] [--ws-audience A] [--ws-max-clock-skew-seconds S]
+  --remote URL                     registers at this registry and serves whom it lets in, with
+     --environment-id ID           the environment it is registered for
+     [--registration-bearer-stdin] the token is the first line of stdin; otherwise CODEX_API_KEY
+     [--exit-on-stdin-close]       ends when stdin does
+     [--name N]                    accepted; nothing shows it
   --concurrent-requests N          accepted for the sake of other clients' scripts; requests never wait
                                    for each other here
 `
@@ -41,8 +57,13 @@ const OPTIONS = {
   'ws-audience': { type: 'string' },
   'ws-max-clock-skew-seconds': { type: 'string' },
   'concurrent-requests': { type: 'string' },
+  remote: { type: 'string' },
+  'environment-id': { type: 'string' },
+  name: { type: 'string' },
+  'registration-bearer-stdin': { type: 'boolean' },
+  'exit-on-stdin-close': { type: 'boolean' },
 } as const
-type Values = { [K in keyof typeof OPTIONS]?: string }
+type Values = { [K in keyof typeof OPTIONS]?: (typeof OPTIONS)[K]['type'] extends 'boolean' ? boolean : string }
 
 const TOKEN_FLAGS = ['ws-token-file', 'ws-token-sha256'] as const
 const SIGNED_FLAGS = ['ws-shared-secret-file', 'ws-issuer', 'ws-audience', 'ws-max-clock-skew-seconds'] as const
@@ -52,11 +73,16 @@ const DEFAULT_CLOCK_SKEW_SECONDS = 30
  * Reads the arguments of `gatehouse exec-server`.
  * @throws CommandLineError, ListenUrlError
  */
-export function parseCommandLine(argv: readonly string[]): CommandLine {
+export function parseCommandLine(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): CommandLine {
   const values = parseFlags(argv)
   const requests = values['concurrent-requests']
   if (requests !== undefined && !(isWholeNumber(requests) && Number(requests) >= 1))
     throw new CommandLineError(`--concurrent-requests: "${requests}" is not a number of at least 1`, 2)
+  const remote = remoteAddress(values, environment)
+  if (remote) return { address: remote, authorize: anybody, isAuthorized: true }
   const address = parseListenUrl(values.listen ?? 'ws://127.0.0.1:0')
   const authorize = authorization(values)
   if (address.kind === 'websocket' && !authorize && !isLoopback(address.host))
@@ -73,6 +99,43 @@ function parseFlags(argv: readonly string[]): Values {
     return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values
   } catch (error) {
     throw new CommandLineError(`${(error as Error).message}\n\n${USAGE}`, 2)
+  }
+}
+
+const WITH_REMOTE = ['environment-id', 'name', 'registration-bearer-stdin', 'exit-on-stdin-close'] as const
+const NOT_WITH_REMOTE = ['listen', 'ws-auth', ...TOKEN_FLAGS, ...SIGNED_FLAGS] as const
+
+function remoteAddress(
+  values: Values,
+  environment: Readonly<Record<string, string | undefined>>,
+): RemoteAddress | undefined {
+  const { remote, 'environment-id': environmentId } = values
+  const given = (names: readonly (keyof Values)[]) => names.find((name) => values[name] !== undefined)
+  if (remote === undefined) {
+    const lonely = given(WITH_REMOTE)
+    if (lonely !== undefined) throw new CommandLineError(`--${lonely} needs --remote`, 2)
+    return undefined
+  }
+  const stray = given(NOT_WITH_REMOTE)
+  if (stray !== undefined) throw new CommandLineError(`--${stray} does not go with --remote`, 2)
+  if (!/^https?:\/\/[^/]/.test(remote))
+    throw new CommandLineError(`--remote: expected https://HOST…, got "${remote}"`, 1)
+  if (environmentId === undefined) throw new CommandLineError('--remote needs --environment-id', 2)
+  if (!isEnvironmentId(environmentId))
+    throw new CommandLineError(`--environment-id: "${environmentId}" may have letters, digits, - and _ only`, 1)
+  const takesStdin = values['registration-bearer-stdin'] === true
+  const token = takesStdin ? undefined : environment.CODEX_API_KEY?.trim()
+  if (!takesStdin && !token)
+    throw new CommandLineError(
+      '--remote needs CODEX_API_KEY, or --registration-bearer-stdin with the token on stdin',
+      1,
+    )
+  return {
+    kind: 'remote',
+    baseUrl: remote,
+    environmentId,
+    token,
+    endsWithStdin: values['exit-on-stdin-close'] === true,
   }
 }
 
