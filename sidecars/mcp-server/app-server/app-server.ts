@@ -23,6 +23,7 @@ import { fileSearchMethods } from './methods/file-search-methods.ts'
 import { handshakeMethods } from './methods/handshake.ts'
 import type { ServerContext } from './methods/server-context.ts'
 import { keepingMethods } from './methods/keeping-methods.ts'
+import { realtimeMethods } from './methods/realtime-methods.ts'
 import { threadMethods } from './methods/thread-methods.ts'
 import { turnMethods } from './methods/turn-methods.ts'
 import { ReadStates } from './read-states.ts'
@@ -141,6 +142,12 @@ export class AppServer {
       .add(fileSearchMethods())
       .add(configMethods(this.context))
       .add(keepingMethods(this.context))
+      .add(realtimeMethods(this.context))
+  }
+
+  /** Makes ready what the first requests need, when there is anything yet. */
+  warmUp(): void {
+    this.context.store.warmUp()
   }
 
   serve(transport: Transport): AppConnection {

@@ -1,5 +1,6 @@
 /** `config.toml` of the home folder: read in layers, written key by key. */
 import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { parse, stringify } from 'smol-toml'
@@ -14,6 +15,7 @@ export interface ConfigLayer {
 }
 
 const SYSTEM_FILE = '/etc/codex/config.toml'
+const SETTLED_MS = 100
 /** A key path deeper than this is a mistake, not a setting. */
 const MAX_KEY_DEPTH = 64
 
@@ -27,11 +29,25 @@ export interface LoadedConfig {
 
 export class ConfigFile {
   readonly path: string
+  private known: { state: string; loaded: LoadedConfig } | null = null
+
   constructor(home: string) {
     this.path = join(home, 'config.toml')
   }
 
+  /** The files' content; they are read again only when they have changed. Callers leave it as it is. */
   async load(): Promise<LoadedConfig> {
+    const files = [this.path, SYSTEM_FILE].map(stateOf)
+    const state = files.map((file) => file.state).join()
+    if (this.known?.state === state) return this.known.loaded
+    const loaded = await this.read()
+    // A file of this very moment may change again without another time stamp.
+    const settled = files.every(({ changedAtMs }) => Math.abs(Date.now() - changedAtMs) > SETTLED_MS)
+    this.known = settled ? { state, loaded } : null
+    return loaded
+  }
+
+  private async read(): Promise<LoadedConfig> {
     const problems: LoadedConfig['problems'] = []
     const layers: ConfigLayer[] = []
     for (const [file, name] of [
@@ -78,6 +94,15 @@ export class ConfigFile {
     if (before !== '') await replace(`${this.path}.before`, before)
     await replace(this.path, after)
     return { version: versionOf(after) }
+  }
+}
+
+function stateOf(path: string): { state: string; changedAtMs: number } {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = statSync(path)
+    return { state: `${ino}:${size}:${mtimeMs}:${ctimeMs}`, changedAtMs: ctimeMs }
+  } catch (error) {
+    return { state: String((error as NodeJS.ErrnoException).code), changedAtMs: 0 }
   }
 }
 

@@ -2,6 +2,7 @@
 import { formatMessage, parseMessage, MalformedMessage, type RpcId } from '../../rpc/json-rpc.ts'
 import type { CloseReason, Transport } from '../../rpc/transport.ts'
 import { FOR_EVERYONE, type NotificationMethod } from '../../protocol/app-server/notifications.ts'
+import { withJsonTexts } from './json-text.ts'
 import { RequestGate } from './request-gate.ts'
 import { WireError, APP_SERVER_ERROR } from './wire-error.ts'
 
@@ -90,7 +91,7 @@ export class AppConnection {
   }
 
   answer(id: RpcId, result: unknown): void {
-    this.sendText(withoutVersion(formatMessage({ kind: 'result', id, result })))
+    this.sendText(withJsonTexts(() => withoutVersion(formatMessage({ kind: 'result', id, result }))))
   }
 
   refuse(id: RpcId, error: unknown): void {

@@ -62,6 +62,7 @@ async function main(argv: string[]): Promise<number> {
     await tracing?.shutdown()
     return code
   }
+  server.warmUp()
   if (address.kind === 'stdio') return end(await serveStdio(server))
   if (address.kind === 'off') return end(await untilSignal(server))
   if (address.kind === 'ws' && !isLoopback(address.host) && values['ws-auth'] === undefined)

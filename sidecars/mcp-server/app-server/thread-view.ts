@@ -1,6 +1,8 @@
 /** Stored or loaded threads as the wire has them. */
 import type { Thread, ThreadStatus, Turn } from '../../protocol/app-server/thread.ts'
+import type { TurnText } from '../rollout/read-turn-texts.ts'
 import type { StoredThread } from '../rollout/stored-thread.ts'
+import { JsonText } from './json-text.ts'
 
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 
@@ -43,8 +45,22 @@ export function threadView(stored: StoredThread, status: ThreadStatus, turns: Tu
 }
 
 /** A turn that no process works on any more was interrupted, whatever its last record says. */
-export function settledTurns(turns: Turn[], activeTurnId: string | null): Turn[] {
+export function settledTurns<T extends Pick<Turn, 'id' | 'status'>>(
+  turns: readonly T[],
+  activeTurnId: string | null,
+): T[] {
   return turns.map((turn) =>
     turn.status === 'inProgress' && turn.id !== activeTurnId ? { ...turn, status: 'interrupted' } : turn,
   )
+}
+
+/** Turns for the wire whose items are text already. */
+export function turnsText(turns: readonly TurnText[], activeTurnId: string | null): JsonText {
+  const pieces: string[] = []
+  for (const { turn, items } of turns) {
+    const [settled] = settledTurns([turn], activeTurnId)
+    pieces.push(`${pieces.length > 0 ? ',' : '['}${JSON.stringify(settled).slice(0, -1)},"items":[`, ...items, ']}')
+  }
+  pieces.push(pieces.length > 0 ? ']' : '[]')
+  return new JsonText(pieces)
 }

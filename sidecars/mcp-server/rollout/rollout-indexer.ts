@@ -11,6 +11,8 @@ import type { HistoryBase, StoredThread } from './stored-thread.ts'
 import type { ThreadIndex, ThreadRow } from './thread-index.ts'
 
 const PREVIEW_CHARACTERS = 500
+/** The running turn, and earlier ones whose background commands end only now. */
+const TURNS_TOLD = 8
 
 /** What a `session_meta` record says of a thread. */
 export function threadFromMeta(meta: RecordPayload, path: string, archived: boolean, nowMs: number): StoredThread {
@@ -61,6 +63,10 @@ function historyBase(base: RecordPayload | undefined): HistoryBase | null {
 
 /** Indexes one thread's records in order. Holds the thread's row and writes it with every batch. */
 export class RolloutIndexer {
+  /** Ids of the items of the turns that are being told, so that one told twice is noticed without a look-up. */
+  private readonly itemIds = new Map<string, Set<string>>()
+  private stateChanged = false
+
   constructor(
     private readonly index: ThreadIndex,
     readonly row: ThreadRow,
@@ -72,6 +78,8 @@ export class RolloutIndexer {
     for (const { record, offset, byteLength } of written) this.addRecord(record, offset, byteLength)
     this.row.indexedBytes = endOffset
     this.index.putThread(this.row)
+    if (this.stateChanged) this.index.putState(this.row.thread.id, this.row)
+    this.stateChanged = false
   }
 
   private addRecord(record: RolloutRecord, offset: number, length: number): void {
@@ -82,6 +90,7 @@ export class RolloutIndexer {
     if (Number.isFinite(atMs)) row.thread.updatedAtMs = Math.max(row.thread.updatedAtMs, Math.min(atMs, this.nowMs()))
     if (record.type === 'turn_context') {
       row.turnContext = record.payload
+      this.stateChanged = true
       row.thread.cwd = typeof record.payload.cwd === 'string' ? pathFromUri(record.payload.cwd) : row.thread.cwd
       row.thread.model = typeof record.payload.model === 'string' ? record.payload.model : row.thread.model
       row.thread.reasoningEffort = typeof record.payload.effort === 'string' ? record.payload.effort : null
@@ -129,11 +138,14 @@ export class RolloutIndexer {
         return
       case 'thread_extras':
         this.row.extras = event
+        this.stateChanged = true
         return
       case 'thread_rolled_back':
+        this.itemIds.clear()
         this.index.cut(thread.id, this.rollbackOrdinal(Number(event.num_turns)))
         return
       case 'thread_reverted':
+        this.itemIds.clear()
         this.index.cut(
           thread.id,
           this.index.turnOrdinal(thread.id, String(event.before_turn_id)) ?? Number.MAX_SAFE_INTEGER,
@@ -151,6 +163,9 @@ export class RolloutIndexer {
     if (!known) return
     if (known.type === 'userMessage' && this.row.thread.preview === '')
       this.row.thread.preview = firstText(item.content)
+    const ids = this.itemIdsOf(turnId)
+    if (ids.has(known.id)) this.index.dropItem(this.row.thread.id, turnId, known.id)
+    ids.add(known.id)
     this.index.putItem(this.row.thread.id, {
       ordinal: this.row.nextOrdinal - 1,
       turnId,
@@ -159,6 +174,16 @@ export class RolloutIndexer {
       offset,
       length,
     })
+  }
+
+  private itemIdsOf(turnId: string): Set<string> {
+    let ids = this.itemIds.get(turnId)
+    if (!ids) {
+      ids = this.index.itemIds(this.row.thread.id, turnId)
+      if (this.itemIds.size >= TURNS_TOLD) this.itemIds.delete(this.itemIds.keys().next().value!)
+      this.itemIds.set(turnId, ids)
+    }
+    return ids
   }
 
   private rollbackOrdinal(count: number): number {

@@ -1,4 +1,5 @@
 /** Reads the lines of a rollout file with their places, without ever holding the whole file. */
+import { isAscii } from 'node:buffer'
 import { open } from 'node:fs/promises'
 
 /** Read size; large, so that a file of 100 MB costs few system calls. */
@@ -30,10 +31,16 @@ export async function* readLines(path: string, from = 0, to = Number.MAX_SAFE_IN
       if (bytesRead === 0) break
       const lines: RolloutLine[] = []
       let cut = 0
+      // One text for all lines where characters are bytes, which in most files is everywhere.
+      const ascii = isAscii(buffer.subarray(0, bytesRead)) ? buffer.toString('latin1', 0, bytesRead) : null
       for (let end = buffer.indexOf(10, 0); end !== -1 && end < bytesRead; end = buffer.indexOf(10, cut)) {
         const byteLength = held + end - cut
         const tooLong = byteLength > MAX_LINE_BYTES
-        const text = tooLong ? null : join(parts, buffer.subarray(cut, end))
+        const text = tooLong
+          ? null
+          : ascii !== null && parts.length === 0
+            ? ascii.slice(cut, end)
+            : join(parts, buffer.subarray(cut, end))
         lines.push({ offset: lineStart, byteLength, text, ended: true })
         parts = []
         held = 0

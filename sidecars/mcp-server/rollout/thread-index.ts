@@ -2,23 +2,26 @@
  * The index of threads, turns and items in one SQLite file. It answers lists and pages without reading
  * rollout files; it may be deleted at any time, since everything in it stands in those files too.
  */
+import { rmSync } from 'node:fs'
 import type { ThreadSource } from '../../protocol/app-server/thread.ts'
 import type { RecordPayload } from './rollout-record.ts'
 import { openSqlite, type SqlDatabase, type SqlStatement, type SqlValue } from './sqlite.ts'
-import type { HistoryBase, StoredThread } from './stored-thread.ts'
+import type { StoredThread } from './stored-thread.ts'
 
 /** Raised when a table changes; an index of another version is thrown away and built again. */
-const INDEX_VERSION = 2
+const INDEX_VERSION = 3
 
 const SCHEMA = `
 create table if not exists threads (
-  id text primary key, session_id text, path text, archived integer, created_at integer, updated_at integer,
-  preview text, name text, cwd text, model_provider text, model text, source text, originator text, parent_id text,
-  project_id text, rest text, turn_context text, extras text, indexed_bytes integer, next_ordinal integer
+  id text primary key, path text, archived integer, created_at integer, updated_at integer, cwd text,
+  model_provider text, source text, parent_id text, words text, indexed_bytes integer, next_ordinal integer,
+  thread text
 ) without rowid;
-create index if not exists threads_by_update on threads (archived, updated_at desc, id);
-create index if not exists threads_by_creation on threads (archived, created_at desc, id);
+create index if not exists threads_by_update on threads (archived, updated_at, id);
+create index if not exists threads_by_creation on threads (archived, created_at, id);
 create index if not exists threads_by_path on threads (path);
+create table if not exists facts (name text primary key, value) without rowid;
+create table if not exists thread_states (thread_id text primary key, turn_context text, extras text) without rowid;
 create table if not exists turns (
   thread_id text, ordinal integer, turn_id text, root_turn_id text, status text, started_at integer, completed_at integer,
   duration_ms integer, error text, primary key (thread_id, ordinal)
@@ -29,6 +32,10 @@ create table if not exists items (
 ) without rowid;
 create index if not exists items_by_turn on items (thread_id, turn_id, ordinal);
 `
+
+const ROW = 'select threads.*, turn_context, extras from threads left join thread_states on thread_id = id'
+/** Prepared statements kept. */
+const MAX_STATEMENTS = 200
 
 export interface IndexedTurn {
   ordinal: number
@@ -87,34 +94,63 @@ export class ThreadIndex {
 
   private constructor(
     private readonly db: SqlDatabase,
-    /** Nothing was in the index when it was opened: it has to be built from the files. */
-    readonly fresh: boolean,
+    /** All files were read into it once; otherwise it has to be built from them. */
+    private built: boolean,
   ) {}
 
-  /** Opens the index; one of another version, or one that is no database, is replaced by an empty one. */
+  /**
+   * Opens the index; one of another version is replaced by an empty one, and so is one that is no
+   * database, which `discard` has to move away first.
+   */
   static open(path: string, discard: (path: string) => void): ThreadIndex {
     try {
-      return ThreadIndex.tryOpen(path)
+      return ThreadIndex.tryOpen(path) ?? ThreadIndex.afterDelete(path)
     } catch (error) {
       if ((error as Error).name === 'SqliteMissing') throw error
       discard(path)
-      return ThreadIndex.tryOpen(path)
+      return ThreadIndex.afterDelete(path)
     }
   }
 
-  private static tryOpen(path: string): ThreadIndex {
+  /** What is left of a database's log would be read into the new one. */
+  private static afterDelete(path: string): ThreadIndex {
+    for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+    const index = ThreadIndex.tryOpen(path)
+    if (!index) throw new Error(`${path} is being made anew by another version of this program`)
+    return index
+  }
+
+  /** Null for an index of another version. */
+  private static tryOpen(path: string): ThreadIndex | null {
     const db = openSqlite(path)
-    // The files are the truth, so the index need not survive a power cut, only a crash.
-    db.exec(
-      'pragma journal_mode = wal; pragma synchronous = off; pragma busy_timeout = 5000; pragma cache_size = -4000',
-    )
-    const version = Number(db.prepare('pragma user_version').get()?.user_version ?? 0)
-    if (version !== 0 && version !== INDEX_VERSION) {
+    try {
+      // The files are the truth, so the index need not survive a power cut, only a crash.
+      db.exec(
+        'pragma busy_timeout = 5000; pragma journal_mode = wal; pragma synchronous = off; pragma cache_size = -4000',
+      )
+      const version = Number(db.prepare('pragma user_version').get()?.user_version ?? 0)
+      if (version === 0) db.exec(`begin immediate; ${SCHEMA} pragma user_version = ${INDEX_VERSION}; commit`)
+      else if (version !== INDEX_VERSION) {
+        db.close()
+        return null
+      }
+      const built = db.prepare(`select 1 from facts where name = 'built'`).get() !== undefined
+      return new ThreadIndex(db, built)
+    } catch (error) {
       db.close()
-      throw new Error(`thread index version ${version}`)
+      throw error
     }
-    if (version === 0) db.exec(`${SCHEMA} pragma user_version = ${INDEX_VERSION}`)
-    return new ThreadIndex(db, version === 0)
+  }
+
+  get isBuilt(): boolean {
+    return this.built
+  }
+
+  /** Remembers, also for the next start, that all files were read. */
+  markBuilt(): void {
+    if (this.built) return
+    this.sql(`insert or replace into facts values ('built', 1)`).run()
+    this.built = true
   }
 
   /** All or nothing, and much faster than one by one. */
@@ -129,58 +165,54 @@ export class ThreadIndex {
     }
   }
 
-  putThread(row: ThreadRow): void {
-    const { thread } = row
-    const rest = {
-      reasoningEffort: thread.reasoningEffort,
-      threadSource: thread.threadSource,
-      cliVersion: thread.cliVersion,
-      historyMode: thread.historyMode,
-      forkedFromId: thread.forkedFromId,
-      gitInfo: thread.gitInfo,
-      base: thread.base,
-    }
-    this.sql(`insert or replace into threads values (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`).run(
+  putThread({ thread, indexedBytes, nextOrdinal }: ThreadRow): void {
+    this.sql(`insert or replace into threads values (?,?,?,?,?,?,?,?,?,?,?,?,?)`).run(
       thread.id,
-      thread.sessionId,
       thread.path,
       thread.archived ? 1 : 0,
       thread.createdAtMs,
       thread.updatedAtMs,
-      thread.preview,
-      thread.name,
       thread.cwd,
       thread.modelProvider,
-      thread.model,
       sourceKind(thread.source),
-      thread.originator,
       thread.parentThreadId,
-      thread.projectId,
-      JSON.stringify({ ...rest, source: thread.source }),
-      row.turnContext ? JSON.stringify(row.turnContext) : null,
-      row.extras ? JSON.stringify(row.extras) : null,
-      row.indexedBytes,
-      row.nextOrdinal,
+      searchable(`${thread.preview}\n${thread.name ?? ''}`),
+      indexedBytes,
+      nextOrdinal,
+      JSON.stringify(thread),
+    )
+  }
+
+  /** What is needed to go on with a thread; apart from its row, so that lists do not read it. */
+  putState(threadId: string, { turnContext, extras }: Pick<ThreadRow, 'turnContext' | 'extras'>): void {
+    this.sql('insert or replace into thread_states values (?,?,?)').run(
+      threadId,
+      turnContext ? JSON.stringify(turnContext) : null,
+      extras ? JSON.stringify(extras) : null,
     )
   }
 
   thread(id: string): ThreadRow | null {
-    const row = this.sql('select * from threads where id = ?').get(id)
+    const row = this.sql(`${ROW} where id = ?`).get(id)
     return row ? threadRow(row) : null
   }
 
   threadAt(path: string): ThreadRow | null {
-    const row = this.sql('select * from threads where path = ?').get(path)
+    const row = this.sql(`${ROW} where path = ?`).get(path)
     return row ? threadRow(row) : null
   }
 
-  /** Every indexed file with how far it was read. */
-  indexedFiles(): Map<string, number> {
-    return new Map(
-      this.sql('select path, indexed_bytes from threads')
-        .all()
-        .map((r) => [String(r.path), Number(r.indexed_bytes)]),
-    )
+  /** How far each file was read, for paths from the first (with it) up to the second (without it). */
+  filesBetween(from: string, below: string): Map<string, number> {
+    const rows = this.sql('select path, indexed_bytes from threads where path >= ? and path < ?').all(from, below)
+    return new Map(rows.map((row) => [String(row.path), Number(row.indexed_bytes)]))
+  }
+
+  /** Paths of indexed files in order, behind one of them. */
+  pathsAfter(after: string, limit: number): string[] {
+    return this.sql('select path from threads where path > ? order by path limit ?')
+      .all(after, limit)
+      .map((row) => String(row.path))
   }
 
   putTurn(threadId: string, turn: IndexedTurn): void {
@@ -212,8 +244,18 @@ export class ThreadIndex {
     )
   }
 
+  /** Ids of a turn's items. */
+  itemIds(threadId: string, turnId: string): Set<string> {
+    const rows = this.sql('select item_id from items where thread_id=? and turn_id=?').all(threadId, turnId)
+    return new Set(rows.map((row) => String(row.item_id)))
+  }
+
+  /** Takes away an item that a later record tells anew. */
+  dropItem(threadId: string, turnId: string, itemId: string): void {
+    this.sql('delete from items where thread_id=? and turn_id=? and item_id=?').run(threadId, turnId, itemId)
+  }
+
   putItem(threadId: string, item: IndexedItem): void {
-    this.sql('delete from items where thread_id=? and turn_id=? and item_id=?').run(threadId, item.turnId, item.itemId)
     this.sql('insert or replace into items values (?,?,?,?,?,?,?)').run(
       threadId,
       item.ordinal,
@@ -250,9 +292,7 @@ export class ThreadIndex {
   }
 
   itemsOfTurns(threadId: string, turnIds: readonly string[]): IndexedItem[] {
-    const marks = turnIds.map(() => '?').join(',')
-    return this.db
-      .prepare(`select * from items where thread_id = ? and turn_id in (${marks}) order by ordinal`)
+    return this.sql(`select * from items where thread_id = ? and turn_id in (${marks(turnIds)}) order by ordinal`)
       .all(threadId, ...turnIds)
       .map(indexedItem)
   }
@@ -281,6 +321,7 @@ export class ThreadIndex {
 
   remove(threadId: string): void {
     this.sql('delete from threads where id=?').run(threadId)
+    this.sql('delete from thread_states where thread_id=?').run(threadId)
     this.cut(threadId, 0)
   }
 
@@ -288,12 +329,11 @@ export class ThreadIndex {
     const { where, values } = conditions(query)
     const column = query.sort === 'created_at' ? 'created_at' : 'updated_at'
     const direction = query.descending ? 'desc' : 'asc'
-    return this.db
-      .prepare(
-        `select * from threads where ${where.join(' and ')} order by ${column} ${direction}, id ${direction} limit ?`,
-      )
+    return this.sql(
+      `select thread from threads where ${where.join(' and ')} order by ${column} ${direction}, id ${direction} limit ?`,
+    )
       .all(...values, query.limit)
-      .map((row) => threadRow(row).thread)
+      .map((row) => JSON.parse(String(row.thread)) as StoredThread)
   }
 
   close(): void {
@@ -320,7 +360,11 @@ export class ThreadIndex {
 
   private sql(text: string): SqlStatement {
     let statement = this.statements.get(text)
-    if (!statement) this.statements.set(text, (statement = this.db.prepare(text)))
+    if (!statement) {
+      // Texts differ by the number of their values, so a client could make any number of them.
+      if (this.statements.size >= MAX_STATEMENTS) this.statements.clear()
+      this.statements.set(text, (statement = this.db.prepare(text)))
+    }
     return statement
   }
 }
@@ -330,7 +374,7 @@ function conditions(query: ThreadQuery): { where: string[]; values: SqlValue[] }
   const values: SqlValue[] = [query.archived ? 1 : 0]
   const among = (column: string, list: readonly string[] | null, not = '') => {
     if (list === null) return
-    where.push(`${column} ${not} in (${list.map(() => '?').join(',')})`)
+    where.push(`${column} ${not} in (${marks(list)})`)
     values.push(...list)
   }
   among('model_provider', query.modelProviders)
@@ -342,16 +386,15 @@ function conditions(query: ThreadQuery): { where: string[]; values: SqlValue[] }
     where.push('parent_id = ?')
     values.push(query.parentId)
   }
-  if (query.searchTerm !== null && query.searchTerm.trim() !== '') {
-    where.push(`(preview like ? escape '\\' or name like ? escape '\\')`)
-    const pattern = `%${query.searchTerm.replaceAll(/[\\%_]/g, (c) => `\\${c}`)}%`
-    values.push(pattern, pattern)
+  const words = searchable(query.searchTerm ?? '').trim()
+  if (words !== '') {
+    where.push('instr(words, ?) > 0')
+    values.push(words)
   }
   if (query.after) {
     const column = query.sort === 'created_at' ? 'created_at' : 'updated_at'
-    const than = query.descending ? '<' : '>'
-    where.push(`(${column} ${than} ? or (${column} = ? and id ${than} ?))`)
-    values.push(query.after.atMs, query.after.atMs, query.after.id)
+    where.push(`(${column}, id) ${query.descending ? '<' : '>'} (?, ?)`)
+    values.push(query.after.atMs, query.after.id)
   }
   return { where, values }
 }
@@ -374,31 +417,20 @@ function indexedItem(row: Record<string, SqlValue>): IndexedItem {
 }
 
 function threadRow(row: Record<string, SqlValue>): ThreadRow {
-  const rest = JSON.parse(String(row.rest)) as Pick<
-    StoredThread,
-    'reasoningEffort' | 'threadSource' | 'cliVersion' | 'historyMode' | 'forkedFromId' | 'gitInfo' | 'source'
-  > & { base: HistoryBase | null }
+  const payload = (value: SqlValue | undefined): RecordPayload | null =>
+    typeof value === 'string' ? (JSON.parse(value) as RecordPayload) : null
   return {
-    thread: {
-      ...rest,
-      id: String(row.id),
-      sessionId: String(row.session_id),
-      path: String(row.path),
-      archived: row.archived === 1,
-      createdAtMs: Number(row.created_at),
-      updatedAtMs: Number(row.updated_at),
-      preview: String(row.preview),
-      name: row.name as string | null,
-      cwd: String(row.cwd),
-      modelProvider: String(row.model_provider),
-      model: row.model as string | null,
-      originator: row.originator as string | null,
-      parentThreadId: row.parent_id as string | null,
-      projectId: row.project_id as string | null,
-    },
-    turnContext: row.turn_context === null ? null : (JSON.parse(String(row.turn_context)) as RecordPayload),
-    extras: row.extras === null ? null : (JSON.parse(String(row.extras)) as RecordPayload),
+    thread: JSON.parse(String(row.thread)) as StoredThread,
+    turnContext: payload(row.turn_context),
+    extras: payload(row.extras),
     indexedBytes: Number(row.indexed_bytes),
     nextOrdinal: Number(row.next_ordinal),
   }
 }
+
+/** Upper and lower case are one to a search, in any script; so are the ways to compose a letter. */
+function searchable(text: string): string {
+  return text.normalize('NFC').toLowerCase()
+}
+
+const marks = (values: readonly unknown[]): string => values.map(() => '?').join(',')

@@ -9,6 +9,7 @@ import { formatRecord } from './rollout-record.ts'
 import { ThreadMissing, ThreadStore, type PageRequest } from './thread-store.ts'
 import type { ThreadLog } from './thread-log.ts'
 import type { ThreadQuery } from './thread-index.ts'
+import { openSqlite } from './sqlite.ts'
 import { acquireWriterLock, ThreadInUse } from './writer-lock.ts'
 
 let home: string
@@ -348,6 +349,107 @@ it('lists 300 threads in pages without gaps or repeats, filtered and searched', 
   expect([seen.length, new Set(seen).size, seen[0]]).toEqual([150, 150, ID(299)])
   expect((await store.list({ ...everything, searchTerm: '100%_m' }, null)).threads.map((t) => t.id)).toEqual([ID(7)])
   await expect(store.list(everything, 'nonsense')).rejects.toThrow(/cursor/)
+})
+
+it('searches names and first words, in any case and script', async () => {
+  for (const [n, words] of ['Grüße aus ZÜRICH', 'plain', 'ΑΘΗΝΑ'].entries()) {
+    const log = store.create(meta(n))
+    turn(log, words)
+    if (n === 1) log.append('event_msg', { type: 'thread_name_updated', thread_name: 'My E\u0301tude' })
+    await log.flush()
+  }
+  const found = async (searchTerm: string) =>
+    (await store.list({ ...everything, searchTerm }, null)).threads.map((t) => t.id)
+  expect(await found('zürich')).toEqual([ID(0)])
+  expect(await found('GRÜSSE')).toEqual([])
+  expect(await found(' étude ')).toEqual([ID(1)])
+  expect(await found('αθηνα')).toEqual([ID(2)])
+  expect(await found('ask')).toEqual([ID(2), ID(1), ID(0)])
+  expect(await found('%')).toEqual([])
+})
+
+describe('an index that others write too', () => {
+  /** Lists until the list is what it should be; the look at the files happens behind an answer. */
+  const eventually = (s: ThreadStore, ids: string[]) => expect.poll(() => listed(s), { timeout: 30_000 }).toEqual(ids)
+
+  it('shows at once what a second store did: new, archived, deleted', async () => {
+    const second = openStore()
+    try {
+      await (await made(1, ['t1'])).close()
+      await (await made(2, ['t1'])).close()
+      expect(await listed(second)).toEqual([ID(2), ID(1)])
+      await store.setArchived(ID(2), true)
+      expect(await listed(second)).toEqual([ID(1)])
+      await store.delete(ID(1))
+      expect(await listed(second)).toEqual([])
+    } finally {
+      await second.close()
+    }
+  })
+
+  it('finds what another program added, wrote or took away, in folders new and old', async () => {
+    await (await made(1, ['t1'])).close()
+    const { path } = (await store.find(ID(1)))!.thread
+    expect(await listed()).toEqual([ID(1)])
+    const other = join(home, 'sessions/2031/01/02', `rollout-2031-01-02T03-04-05-${ID(2)}.jsonl`)
+    mkdirSync(dirname(other), { recursive: true })
+    writeFileSync(other, readFileSync(path, 'utf8').replaceAll(ID(1), ID(2)))
+    await eventually(store, [ID(2), ID(1)])
+    appendFileSync(
+      other,
+      formatRecord({
+        timestamp: '2026-06-01T13:00:00.000Z',
+        ordinal: 99,
+        type: 'event_msg',
+        payload: { type: 'thread_name_updated', thread_name: 'named elsewhere' },
+      }),
+    )
+    await expect
+      .poll(async () => (await store.list(everything, null)).threads[0]!.name, { timeout: 30_000 })
+      .toBe('named elsewhere')
+    rmSync(join(home, 'sessions/2031'), { recursive: true })
+    await eventually(store, [ID(1)])
+    rmSync(path)
+    await eventually(store, [])
+  })
+
+  it('an index of another version is built anew without a word', async () => {
+    await (await made(1, ['t1'])).close()
+    await store.close()
+    const path = join(home, 'thread-index.sqlite')
+    const db = openSqlite(path)
+    db.exec('delete from threads; pragma user_version = 1')
+    db.close()
+    store = openStore()
+    expect(await listed()).toEqual([ID(1)])
+    expect(problems).toEqual([])
+  })
+
+  it('a first look at the files that was cut short is done again by the next process', async () => {
+    await (await made(1, ['t1'])).close()
+    await store.close()
+    const db = openSqlite(join(home, 'thread-index.sqlite'))
+    db.exec('delete from threads; delete from facts')
+    db.close()
+    store = openStore()
+    expect(await listed()).toEqual([ID(1)])
+  })
+})
+
+it('an item told again, also by a later process, stands once, where it was told last', async () => {
+  const log = await made(1, ['t1', 't2'])
+  await log.close()
+  const again = (await store.open(ID(1))).log
+  for (let i = 0; i < 2; i++)
+    again.append('event_msg', {
+      type: 'item_completed',
+      turn_id: 't1',
+      item: { type: 'agentMessage', id: 'm-t1', text: `late ${i}`, phase: null, memoryCitation: null },
+    })
+  await again.flush()
+  const { data } = await store.items(again.thread, page())
+  expect(data.map(({ item }) => item.id)).toEqual(['u-t1', 'u-t2', 'm-t2', 'm-t1'])
+  expect(data.at(-1)!.item).toMatchObject({ text: 'late 1' })
 })
 
 it('reads a file that Codex wrote, and never puts a doubtful date in front of now', async () => {

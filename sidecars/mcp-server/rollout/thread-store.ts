@@ -3,15 +3,17 @@
  *
  * Owned by the server. Nothing is opened before it is needed, so that starting costs nothing.
  */
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { mkdirSync, renameSync } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { ThreadItem } from '../../protocol/app-server/thread-item.ts'
 import type { Turn } from '../../protocol/app-server/thread.ts'
 import { indexFile, indexFiles } from './index-files.ts'
 import { itemFromCodex } from './item-from-codex.ts'
 import { readCursor, writeCursor } from './page-cursor.ts'
+import { readSpans } from './read-spans.ts'
 import { readThread, type ReadThread, type Wanted } from './read-thread.ts'
+import { readTurnTexts, type TurnText } from './read-turn-texts.ts'
 import { threadFromMeta } from './rollout-indexer.ts'
 import { ARCHIVE_FOLDER, rolloutPath } from './rollout-path.ts'
 import { readLines } from './rollout-lines.ts'
@@ -31,6 +33,10 @@ export class ThreadMissing extends Error {
 }
 
 const MAX_FOUND = 500
+
+/** What other programs added to the folder shows in lists after this long at the latest. */
+const RESCAN_MS = 10_000
+const INDEX_FILE = 'thread-index.sqlite'
 
 export interface ThreadStoreOptions {
   home: string
@@ -63,6 +69,7 @@ export class ThreadStore {
   private readonly nowMs: () => number
   private openIndex: ThreadIndex | null = null
   private scan: Promise<void> | null = null
+  private scannedAtMs = Number.NEGATIVE_INFINITY
   private readonly closing = new AbortController()
   private readonly logs = new Set<ThreadLog>()
   /** Turns of threads that build on others (forks), which the index cannot page; newest kept. */
@@ -70,6 +77,19 @@ export class ThreadStore {
 
   constructor(private readonly options: ThreadStoreOptions) {
     this.nowMs = options.nowMs ?? Date.now
+  }
+
+  /**
+   * Opens the index now, so that the first list does not wait for it. Without one this does nothing;
+   * what fails here fails, and is told, when the index is needed.
+   */
+  warmUp(): void {
+    if (!existsSync(join(this.options.home, INDEX_FILE))) return
+    try {
+      void this.index
+    } catch {
+      // Told with the first request that needs it.
+    }
   }
 
   /** A new thread; nothing reaches the disk before its first flush. `meta` is the `session_meta` payload. */
@@ -123,6 +143,11 @@ export class ThreadStore {
   /** Turns with full items, the model's history, or both. */
   read(thread: StoredThread, wanted: Wanted): Promise<ReadThread> {
     return readThread(thread, (base) => this.basePath(base), wanted)
+  }
+
+  /** Turns with full items, as text for an answer. */
+  turnTexts(thread: StoredThread): Promise<TurnText[]> {
+    return readTurnTexts(thread, (base) => this.basePath(base))
   }
 
   async list(query: Omit<ThreadQuery, 'after'>, cursor: string | null): Promise<ListedThreads> {
@@ -257,7 +282,7 @@ export class ThreadStore {
   private get index(): ThreadIndex {
     if (this.openIndex) return this.openIndex
     mkdirSync(this.options.home, { recursive: true, mode: 0o700 })
-    this.openIndex = ThreadIndex.open(join(this.options.home, 'thread-index.sqlite'), (path) => {
+    this.openIndex = ThreadIndex.open(join(this.options.home, INDEX_FILE), (path) => {
       const aside = `${path}.unreadable-${this.nowMs()}`
       renameSync(path, aside)
       this.options.onProblem?.(
@@ -280,27 +305,41 @@ export class ThreadStore {
     return log
   }
 
-  /** A new index is filled before the first list; a known one is brought up to date behind the answer. */
+  /**
+   * A new index is filled before the first list. A known one holds what this program wrote, here or in
+   * another process; what others wrote is looked for behind the answer, once in a while.
+   */
   private async readyForLists(): Promise<void> {
-    if (this.index.fresh) await (this.scan ??= this.scanNow())
-    else this.scan ??= new Promise((resolve) => setImmediate(resolve)).then(() => this.scanNow())
+    if (!this.index.isBuilt) await (this.scan ??= this.scanNow())
+    else if (!this.scan && this.nowMs() - this.scannedAtMs >= RESCAN_MS)
+      this.scan = new Promise((resolve) => setImmediate(resolve))
+        .then(() => this.scanNow())
+        .catch((error: unknown) => this.options.onProblem?.(`the thread index is not up to date: ${String(error)}`))
   }
 
   private async scanFiles(): Promise<void> {
+    // The one that runs may have passed the place of a new file.
     await this.scan
-    this.scan = this.scanNow()
-    await this.scan
+    await (this.scan ??= this.scanNow())
   }
 
-  private scanNow(): Promise<void> {
-    return indexFiles({
-      home: this.options.home,
-      index: this.index,
-      nowMs: this.nowMs,
-      signal: this.closing.signal,
-      onProblem: (path, error) =>
-        this.options.onProblem?.(`${path} cannot be read: ${error.message}; it is left as it is`),
-    })
+  private async scanNow(): Promise<void> {
+    try {
+      const own = new Set([...this.logs].map((log) => log.thread.path))
+      await indexFiles({
+        home: this.options.home,
+        index: this.index,
+        nowMs: this.nowMs,
+        isOwn: (path) => own.has(path),
+        signal: this.closing.signal,
+        onProblem: (path, error) =>
+          this.options.onProblem?.(`${path} cannot be read: ${error.message}; it is left as it is`),
+      })
+      if (!this.closing.signal.aborted) this.index.markBuilt()
+    } finally {
+      this.scannedAtMs = this.nowMs()
+      this.scan = null
+    }
   }
 
   private async basePath(base: HistoryBase): Promise<string | null> {
@@ -319,19 +358,10 @@ export class ThreadStore {
 
   private async loadItems(thread: StoredThread, rows: readonly IndexedItem[]): Promise<StoredItem[]> {
     if (rows.length === 0) return []
-    const file = await open(thread.path, 'r')
-    try {
-      const loaded = await Promise.all(
-        rows.map(async (row) => {
-          const bytes = Buffer.allocUnsafe(row.length)
-          const { bytesRead } = await file.read(bytes, 0, row.length, row.offset)
-          return { turnId: row.turnId, item: itemOf(bytes.toString('utf8', 0, bytesRead)) }
-        }),
-      )
-      return loaded.filter((entry): entry is StoredItem => entry.item !== null)
-    } finally {
-      await file.close()
-    }
+    const texts = await readSpans(thread.path, rows)
+    return rows
+      .map((row, i) => ({ turnId: row.turnId, item: itemOf(texts[i]!) }))
+      .filter((entry): entry is StoredItem => entry.item !== null)
   }
 }
 

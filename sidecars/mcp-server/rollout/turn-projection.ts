@@ -63,6 +63,10 @@ export class TurnProjection {
     return this.startOrdinals.get(turnId)
   }
 
+  has(turnId: string): boolean {
+    return this.byId.has(turnId)
+  }
+
   /** Ends turns that a crash left open, as the reader of a dead process's file must see them. */
   closeOpenTurns(): void {
     for (const turn of this.turns) if (turn.status === 'inProgress') turn.status = 'interrupted'

@@ -1,6 +1,6 @@
 /** What the `thread/*` methods do with threads. */
 import { array, boolean, nullable, object, string, unknown, withDefault } from '../../../protocol/decode.ts'
-import type { Turn } from '../../../protocol/app-server/thread.ts'
+import type { TurnText } from '../../rollout/read-turn-texts.ts'
 import type { DynamicToolSpec } from '../../engine/thread-runtime.ts'
 import { settingsBlock, type SettingsOverrides } from '../../engine/thread-settings.ts'
 import type { StoredThread } from '../../rollout/stored-thread.ts'
@@ -8,7 +8,7 @@ import { merge, tableOfOverrides, type ConfigTable } from '../config-file.ts'
 import { type MethodCall } from '../method-table.ts'
 import type { LoadedThread } from '../thread-manager.ts'
 import { defaultCwd, overridesOf } from '../thread-settings-source.ts'
-import { settledTurns, threadView } from '../thread-view.ts'
+import { turnsText } from '../thread-view.ts'
 import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -53,13 +53,13 @@ export class ThreadLifecycle {
     this.context.mcp.prepare(params.threadId, config)
     this.context.subscribe(connection, params.threadId)
     const turns = params.excludeTurns === true ? [] : await this.turnsOf(thread.stored)
-    const view = threads.view(thread, turns)
+    const view = this.view(thread.stored, turns)
     after(() => this.context.requests.replay(params.threadId, connection))
     if (thread.session.usage && turns.length > 0)
       after(() =>
         connection.notify('thread/tokenUsage/updated', {
           threadId: params.threadId,
-          turnId: turns.at(-1)!.id,
+          turnId: turns.at(-1)!.turn.id,
           tokenUsage: thread.session.usage,
         }),
       )
@@ -113,7 +113,7 @@ export class ThreadLifecycle {
   async rollback(threadId: string, numTurns: number): Promise<unknown> {
     const thread = this.context.threads.need(threadId)
     await this.takeBack(thread, { type: 'thread_rolled_back', num_turns: numTurns })
-    return { thread: this.context.threads.view(thread, await this.turnsOf(thread.stored)) }
+    return { thread: this.view(thread.stored, await this.turnsOf(thread.stored)) }
   }
 
   private async takeBack(thread: LoadedThread, marker: Record<string, unknown>): Promise<void> {
@@ -196,17 +196,16 @@ export class ThreadLifecycle {
     return this.stored(threadId)
   }
 
-  view(stored: StoredThread, turns: Turn[]): unknown {
-    const loaded = this.context.threads.get(stored.id)
-    return loaded
-      ? this.context.threads.view(loaded, turns)
-      : threadView(stored, { type: 'notLoaded' }, settledTurns(turns, null))
+  view(stored: StoredThread, turns: readonly TurnText[]): unknown {
+    const view = this.context.viewStored(stored)
+    const active = this.context.threads.get(stored.id)?.session.activeTurn?.id ?? null
+    return turns.length === 0 ? view : { ...view, turns: turnsText(turns, active) }
   }
 
-  async turnsOf(stored: StoredThread): Promise<Turn[]> {
+  async turnsOf(stored: StoredThread): Promise<TurnText[]> {
     const loaded = this.context.threads.get(stored.id)
     if (loaded && !loaded.session.log?.materialized) return []
-    return (await this.context.store.read(stored, 'turns')).projection.turns
+    return this.context.store.turnTexts(stored)
   }
 
   /** Adds a record to a thread that may not be loaded. */

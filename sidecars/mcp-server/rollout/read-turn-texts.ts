@@ -1,0 +1,207 @@
+/**
+ * Reads a thread's turns as the JSON text that a client gets.
+ *
+ * Files of this program hold items in the protocol's form already, so a thread of 50,000 items need not
+ * be taken apart and put together again: an item's text is checked and copied. Whatever is not exactly
+ * in that form is read as records, line by line or, where items depend on each other, as a whole.
+ */
+import type { ThreadItem } from '../../protocol/app-server/thread-item.ts'
+import type { Turn } from '../../protocol/app-server/thread.ts'
+import { readTextChunks } from './read-text-chunks.ts'
+import { readThread } from './read-thread.ts'
+import { parseLine, type RecordPayload, type RolloutRecord } from './rollout-record.ts'
+import type { HistoryBase, StoredThread } from './stored-thread.ts'
+import { TurnProjection } from './turn-projection.ts'
+
+export interface TurnText {
+  turn: Omit<Turn, 'items'>
+  /** The items' JSON with commas between them, in pieces. */
+  items: string[]
+}
+
+/** @param findPath where the file of a thread (a base) stands; null when it is gone */
+export async function readTurnTexts(
+  thread: StoredThread,
+  findPath: (base: HistoryBase) => Promise<string | null>,
+): Promise<TurnText[]> {
+  const copied = thread.base ? null : await copyTurnTexts(thread.path)
+  if (copied) return copied
+  const { projection } = await readThread(thread, findPath, 'turns')
+  return projection.turns.map(({ items, ...turn }) => ({
+    turn,
+    items: [items.map((item) => JSON.stringify(item)).join(',')],
+  }))
+}
+
+/** Null when items have to be read to be put together, e.g. one that is told twice. */
+async function copyTurnTexts(path: string): Promise<TurnText[] | null> {
+  const copier = new TurnTextCopier()
+  for await (const chunk of readTextChunks(path)) if (!copier.take(chunk)) return null
+  return copier.turns()
+}
+
+/** From behind the ordinal to the item, in the lines of one turn. */
+const BEFORE_ITEM =
+  /,"type":"event_msg","payload":\{"type":"item_completed","thread_id":"[^"\\\x00-\x1f]*","turn_id":"([^"\\\x00-\x1f]*)","item":/y
+/**
+ * An item whose members are all plain values, and what follows it in its line. This is what makes a copy
+ * safe: the text is proven to be JSON, so that a damaged line cannot spoil the whole answer.
+ */
+const PLAIN_ITEM =
+  /\{"type":"(?!userMessage)[a-z]\w*","id":"[^"\\\x00-\x1f]+"(?:,"(?!startedAtMs|completedAtMs)\w+":(?:null|true|false|-?(?:0|[1-9]\d*)|\[\]|"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"))*\},"started_at_ms":(?:0|[1-9]\d*),"completed_at_ms":(?:0|[1-9]\d*)\}\}\n/y
+/** Up to what tells the kind of a line. */
+const LINE_HEAD = /\{"timestamp":"[^"\\\x00-\x1f]*","ordinal":(?:0|[1-9]\d*)(?=,)/y
+const STARTED = ',"started_at_ms":'
+const COMPLETED = ',"completed_at_ms":'
+const ID = '"id":"'
+/** A longer line is not worth a trick. */
+const MAX_COPIED = 256 * 1024
+
+class TurnTextCopier {
+  private readonly projection = new TurnProjection()
+  private readonly copied = new Map<string, CopiedItems>()
+  private readonly touched = new Set<CopiedItems>()
+  /** The turn that the last copied item belonged to, and what stands before its items in their lines. */
+  private current: { items: CopiedItems; beforeItem: string } | null = null
+
+  /** Takes whole lines; false when the thread cannot be copied. */
+  take(chunk: string): boolean {
+    for (let start = 0; start < chunk.length;) {
+      const newline = chunk.indexOf('\n', start)
+      const end = newline === -1 ? chunk.length : newline
+      LINE_HEAD.lastIndex = start
+      const kind = LINE_HEAD.test(chunk) ? LINE_HEAD.lastIndex : null
+      const done = kind !== null && (isForTheModel(chunk, start, kind, end) || this.copyItem(chunk, kind, end))
+      if (done === null || (!done && !this.read(chunk.slice(start, end)))) return false
+      start = end + 1
+    }
+    for (const items of this.touched) items.settle()
+    this.touched.clear()
+    return true
+  }
+
+  turns(): TurnText[] {
+    return this.projection.turns.map(({ items: _, ...turn }) => ({ turn, items: this.copied.get(turn.id)!.settled }))
+  }
+
+  /** Copies the item of a line. False when the line has to be read, null when the thread has to be. */
+  private copyItem(chunk: string, kind: number, end: number): boolean | null {
+    if (end - kind > MAX_COPIED) return false
+    if (!this.current || !chunk.startsWith(this.current.beforeItem, kind)) {
+      BEFORE_ITEM.lastIndex = kind
+      const found = BEFORE_ITEM.exec(chunk)
+      const items = found && this.copied.get(found[1]!)
+      if (!items) return false
+      this.current = { items, beforeItem: found[0] }
+    }
+    const { items, beforeItem } = this.current
+    const item = kind + beforeItem.length
+    PLAIN_ITEM.lastIndex = item
+    if (!PLAIN_ITEM.test(chunk) || PLAIN_ITEM.lastIndex !== end + 1) return false
+    const completed = chunk.lastIndexOf(COMPLETED, end)
+    const started = chunk.lastIndexOf(STARTED, completed)
+    const id = chunk.indexOf(ID, item) + ID.length
+    if (!items.isNew(hashOf(chunk, id, chunk.indexOf('"', id)))) return null
+    if (!items.isEmpty) items.parts.push(',')
+    items.parts.push(
+      chunk.slice(item, started - 1),
+      ',"startedAtMs":',
+      chunk.slice(started + STARTED.length, completed),
+      ',"completedAtMs":',
+      chunk.slice(completed + COMPLETED.length, end - 1),
+    )
+    this.touched.add(items)
+    return true
+  }
+
+  private read(line: string): boolean {
+    return parseLine(line).records.every((record) => this.add(record))
+  }
+
+  private add(record: RolloutRecord): boolean {
+    const { payload } = record
+    const turnId = String(payload.turn_id)
+    if (record.type === 'event_msg')
+      switch (payload.type) {
+        case 'user_message':
+        case 'agent_message':
+          return false
+        case 'item_completed':
+          return this.addItem(record, turnId)
+        case 'task_started':
+          if (!this.projection.has(turnId)) this.copied.set(turnId, new CopiedItems())
+      }
+    this.projection.add(record)
+    if (payload.type === 'thread_rolled_back' || payload.type === 'thread_reverted') {
+      this.current = null
+      for (const id of this.copied.keys()) if (!this.projection.has(id)) this.copied.delete(id)
+    }
+    return true
+  }
+
+  private addItem(record: RolloutRecord, turnId: string): boolean {
+    const item = itemOfEvent(record.payload)
+    const items = this.copied.get(turnId)
+    if (!items || !item || !items.isNew(hashOf(item.id, 0, item.id.length))) return false
+    if (!items.isEmpty) items.parts.push(',')
+    items.parts.push(JSON.stringify(item))
+    this.touched.add(items)
+    // A person's message makes the turn one that a rollback counts.
+    if (item.type === 'userMessage') this.projection.add(record)
+    return true
+  }
+}
+
+/** The items of one turn as text, and what tells whether one comes twice. */
+class CopiedItems {
+  parts: string[] = []
+  readonly settled: string[] = []
+  private readonly ids = new Set<number>()
+
+  get isEmpty(): boolean {
+    return this.parts.length === 0 && this.settled.length === 0
+  }
+
+  /** False for an id that was there, and, once in a very long while, for another with its hash. */
+  isNew(idHash: number): boolean {
+    const before = this.ids.size
+    return this.ids.add(idHash).size > before
+  }
+
+  /** Lets go of the piece of the file that the parts are slices of. */
+  settle(): void {
+    this.settled.push(this.parts.join(''))
+    this.parts = []
+  }
+}
+
+/** Null for an item in another form than the protocol's. */
+function itemOfEvent(event: RecordPayload): ThreadItem | null {
+  const item = event.item as ThreadItem | undefined
+  if (typeof item?.type !== 'string' || typeof item.id !== 'string' || !/^[a-z]/.test(item.type)) return null
+  item.startedAtMs ??= typeof event.started_at_ms === 'number' ? event.started_at_ms : null
+  item.completedAtMs ??= typeof event.completed_at_ms === 'number' ? event.completed_at_ms : null
+  return item
+}
+
+/** A response item, which nobody but the model sees. */
+function isForTheModel(chunk: string, start: number, kind: number, end: number): boolean {
+  if (!chunk.startsWith(',"type":"response_item"', kind) && !chunk.startsWith(',"type":"compacted"', kind)) return false
+  // Behind a torn line another may stand on the same one.
+  const next = chunk.indexOf('{"timestamp":', start + 1)
+  return next === -1 || next > end
+}
+
+/** 53 bits of a part of a text. */
+function hashOf(text: string, from: number, to: number): number {
+  let a = 0xdeadbeef
+  let b = 0x41c6ce57
+  for (let i = from; i < to; i++) {
+    const code = text.charCodeAt(i)
+    a = Math.imul(a ^ code, 2654435761)
+    b = Math.imul(b ^ code, 1597334677)
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
+  return 4294967296 * (2097151 & b) + (a >>> 0)
+}
