@@ -1,4 +1,5 @@
 /** The header block of an HTTP/1.1 message, read strictly and kept in order, case and number. */
+import { SpellingMemory } from '../policy/spelling-memory.ts'
 
 /** A message that is not exactly HTTP/1.1; `problem` is one sentence part for the peer that sent it. */
 export class MalformedHttp extends Error {
@@ -12,9 +13,22 @@ export class MalformedHttp extends Error {
 export const MAX_FIELDS = 256
 export const MAX_HEAD_BYTES = 64 * 1024
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-// Every control character but tab, and each CR or LF that is not part of a CRLF.
-const STRAY = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
+const TAB = 0x09
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+const SPACE = 0x20
+const COLON = 0x3a
+
+/** Every control character but tab; those of line ends are looked at one by one, which a lookbehind does slowly. */
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/g
+
+/** 1 for each character of a token (RFC 9110, 5.6.2). A head is Latin-1, so no code lies outside. */
+const IS_TOKEN = new Uint8Array(256)
+for (const char of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+  IS_TOKEN[char.charCodeAt(0)] = 1
+
+const MAX_REMEMBERED_NAMES = 512
+const lowerCase = new SpellingMemory((name) => name.toLowerCase(), MAX_REMEMBERED_NAMES)
 
 export class Fields {
   readonly names: string[] = []
@@ -24,7 +38,7 @@ export class Fields {
 
   add(name: string, value: string): void {
     this.names.push(name)
-    this.keys.push(name.toLowerCase())
+    this.keys.push(lowerCase.meaningOf(name))
     this.values.push(value)
   }
 
@@ -71,9 +85,15 @@ export class Fields {
   }
 }
 
-/** @throws MalformedHttp when the head has a control character, a bare CR or a bare LF anywhere */
+/** @throws MalformedHttp when the head has a control character other than tab, a bare CR or a bare LF anywhere */
 export function rejectStrayBytes(head: string): void {
-  if (STRAY.test(head)) throw new MalformedHttp('a control character or a line end that is not CR LF')
+  CONTROL.lastIndex = 0
+  while (CONTROL.test(head)) {
+    const at = CONTROL.lastIndex - 1
+    if (head.charCodeAt(at) !== CARRIAGE_RETURN || head.charCodeAt(at + 1) !== LINE_FEED)
+      throw new MalformedHttp('a control character or a line end that is not CR LF')
+    CONTROL.lastIndex = at + 2
+  }
 }
 
 /**
@@ -88,15 +108,27 @@ export function parseFields(head: string, from: number): Fields {
   while (at < head.length) {
     let end = head.indexOf('\r\n', at)
     if (end < 0) end = head.length
-    const colon = head.indexOf(':', at)
-    if (colon < 0 || colon > end) throw new MalformedHttp('a header line without a colon')
-    const name = head.slice(at, colon)
-    if (!TOKEN.test(name)) throw new MalformedHttp('a header name that is not a token (spaces count)')
+    const colon = tokenEnd(head, at)
+    if (colon === at || head.charCodeAt(colon) !== COLON) throw unreadableName(head, at, end)
     if (fields.names.length >= MAX_FIELDS) throw new MalformedHttp(`more than ${MAX_FIELDS} header fields`)
-    fields.add(name, trimBlanks(head, colon + 1, end))
+    fields.add(head.slice(at, colon), trimBlanks(head, colon + 1, end))
     at = end + 2
   }
   return fields
+}
+
+function unreadableName(head: string, at: number, end: number): MalformedHttp {
+  const colon = head.indexOf(':', at)
+  return new MalformedHttp(
+    colon < 0 || colon > end ? 'a header line without a colon' : 'a header name that is not a token (spaces count)',
+  )
+}
+
+/** Where the token that starts at `from` ends; `from` itself when there is none. */
+function tokenEnd(text: string, from: number): number {
+  let at = from
+  while (at < text.length && IS_TOKEN[text.charCodeAt(at)] === 1) at++
+  return at
 }
 
 function trimBlanks(text: string, from: number, to: number): string {
@@ -106,10 +138,10 @@ function trimBlanks(text: string, from: number, to: number): string {
   while (end > start && isBlank(text.charCodeAt(end - 1))) end--
   return text.slice(start, end)
 }
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
+const isBlank = (code: number): boolean => code === SPACE || code === TAB
 
 export function isToken(text: string): boolean {
-  return TOKEN.test(text)
+  return text !== '' && tokenEnd(text, 0) === text.length
 }
 
 const HOP_BY_HOP = new Set([

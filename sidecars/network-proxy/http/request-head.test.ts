@@ -30,6 +30,35 @@ describe('parseRequestHead', () => {
     expect(parseRequestHead(lines(line, 'Host: a.test', ...fields)).keepAlive).toBe(expected)
   })
 
+  it('reads a head after one that it refused', () => {
+    const broken = () => parseRequestHead(lines('GET / HTTP/1.1', `Host: ${'a'.repeat(100)}\n`))
+    for (let n = 0; n < 2; n++) {
+      expect(broken).toThrow(MalformedHttp)
+      expect(parseRequestHead('GET / HTTP/1.1').method).toBe('GET')
+      expect(() => parseRequestHead('GET /\x01 HTTP/1.1')).toThrow(MalformedHttp)
+    }
+  })
+
+  it.each([
+    '',
+    ' ',
+    'GET',
+    'GET /',
+    'GET  HTTP/1.1',
+    'GET HTTP/1.1',
+    ' / HTTP/1.1',
+    'GET / / HTTP/1.1',
+    'GET / http/1.1',
+    'GET / HTTP/1.2',
+    'GET / HTTP/1.10',
+    'GET / HTTP/1.1 ',
+    'GET / HTTP/11',
+    'GET\t/ HTTP/1.1',
+    'GET /\t HTTP/1.1',
+  ])('the request line %j is refused', (line) => {
+    expect(() => parseRequestHead(lines(line, 'Host: a'))).toThrow(MalformedHttp)
+  })
+
   it('knows a WebSocket upgrade from other upgrades', () => {
     const upgrade = (value: string) =>
       parseRequestHead(lines('GET / HTTP/1.1', 'Host: a', 'Connection: keep-alive, Upgrade', `Upgrade: ${value}`))

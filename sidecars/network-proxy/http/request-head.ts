@@ -25,8 +25,8 @@ export interface RequestHead {
   isWebSocketUpgrade: boolean
 }
 
-const REQUEST_LINE = /^([^ ]+) ([^ ]+) HTTP\/1\.([01])(?:\r\n|$)/
 const MAX_METHOD_LENGTH = 64
+const VERSION = ' HTTP/1.'
 
 /**
  * Reads a request head: everything before the empty line, that line and the preceding CRLF excluded.
@@ -35,14 +35,8 @@ const MAX_METHOD_LENGTH = 64
  */
 export function parseRequestHead(head: string): RequestHead {
   rejectStrayBytes(head)
-  const line = REQUEST_LINE.exec(head)
-  if (!line) throw new MalformedHttp('the request line is not "METHOD target HTTP/1.1"')
-  const method = line[1]!
-  const target = line[2]!
-  if (method.length > MAX_METHOD_LENGTH || !isToken(method)) throw new MalformedHttp('the method is not a token')
-  if (/[^\x21-\x7e]/.test(target)) throw new MalformedHttp('the request target is not ASCII')
-  const minorVersion = line[3] === '1' ? 1 : 0
-  const fields = parseFields(head, line[0].length)
+  const { method, target, minorVersion, length } = parseRequestLine(head)
+  const fields = parseFields(head, length)
   const connectionTokens = fields.tokens('connection')
   if (fields.has('proxy-connection')) connectionTokens.push(...fields.tokens('proxy-connection'))
   return {
@@ -61,6 +55,34 @@ export function parseRequestHead(head: string): RequestHead {
       fields.get('upgrade')?.toLowerCase() === 'websocket',
   }
 }
+
+interface RequestLine extends Pick<RequestHead, 'method' | 'target' | 'minorVersion'> {
+  /** With its line end, if it has one. */
+  length: number
+}
+
+function parseRequestLine(head: string): RequestLine {
+  const lineEnd = head.indexOf('\r\n')
+  const end = lineEnd < 0 ? head.length : lineEnd
+  const versionAt = end - VERSION.length - 1
+  const methodEnd = head.indexOf(' ')
+  const minor = head.charCodeAt(end - 1) - DIGIT_ZERO
+  if (
+    methodEnd < 1 ||
+    versionAt <= methodEnd + 1 ||
+    !head.startsWith(VERSION, versionAt) ||
+    (minor !== 0 && minor !== 1)
+  )
+    throw new MalformedHttp(NO_REQUEST_LINE)
+  const target = head.slice(methodEnd + 1, versionAt)
+  if (target.includes(' ')) throw new MalformedHttp(NO_REQUEST_LINE)
+  const method = head.slice(0, methodEnd)
+  if (method.length > MAX_METHOD_LENGTH || !isToken(method)) throw new MalformedHttp('the method is not a token')
+  if (/[^\x21-\x7e]/.test(target)) throw new MalformedHttp('the request target is not ASCII')
+  return { method, target, minorVersion: minor, length: lineEnd < 0 ? end : end + 2 }
+}
+const NO_REQUEST_LINE = 'the request line is not "METHOD target HTTP/1.1"'
+const DIGIT_ZERO = 0x30
 
 function requestFraming(fields: Fields, minorVersion: 0 | 1): Framing {
   const length = contentLength(fields)

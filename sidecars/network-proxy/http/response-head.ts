@@ -21,7 +21,7 @@ export interface ResponseHead {
   keepAlive: boolean
 }
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([^\r\n]*))?(?:\r\n|$)/
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: (.*))?$/
 
 /**
  * Reads a response head without its empty line. `method` is that of the request it answers.
@@ -29,10 +29,11 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([^\r\n]*))?(?:\r\n|$)/
  */
 export function parseResponseHead(head: string, method: string): ResponseHead {
   rejectStrayBytes(head)
-  const line = STATUS_LINE.exec(head)
+  const lineEnd = head.indexOf('\r\n')
+  const line = STATUS_LINE.exec(lineEnd < 0 ? head : head.slice(0, lineEnd))
   if (!line) throw new MalformedHttp('the status line is not "HTTP/1.1 200 …"')
   const status = Number(line[2])
-  const fields = parseFields(head, line[0].length)
+  const fields = parseFields(head, lineEnd < 0 ? head.length : lineEnd + 2)
   const connectionTokens = fields.tokens('connection')
   const framing = responseFraming(fields, status, method)
   return {
