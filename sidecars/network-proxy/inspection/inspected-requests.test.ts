@@ -232,6 +232,16 @@ describe('requests inside an inspected tunnel', () => {
     await expect(client.answer()).rejects.toThrow(/closed after "?only this|closed after/)
   })
 
+  it.each([
+    ['TLSv1.3', 'TLS_AES_128_GCM_SHA256'],
+    ['TLSv1.2', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
+  ] as const)('%s is spoken with %s, the cheapest suite', async (maxVersion, suite) => {
+    const origin = await httpsOrigin((_request, response) => response.end('x'))
+    const fixture = await startInspecting()
+    const socket = await tlsThrough(fixture, `127.0.0.1:${origin.port}`, { maxVersion })
+    expect([socket.getProtocol(), socket.getCipher().name]).toEqual([maxVersion, suite])
+  })
+
   it('share TLS sessions with the client and with the origin', async () => {
     let resumed = 0
     const origin = await tlsOrigin((socket) => {

@@ -2,7 +2,8 @@
 import type { Socket } from 'node:net'
 import { TLSSocket, type SecureContext } from 'node:tls'
 
-const PROTOCOLS = ['h2', 'http/1.1']
+/** As it travels in the handshake: each name after its length. */
+const PROTOCOLS = Buffer.from('\x02h2\x08http/1.1', 'latin1')
 
 export class InspectedSocket extends TLSSocket {
   /** node:http2 waits for a client's event while this is set; only `tls.Server` clears it for the others. */

@@ -8,9 +8,10 @@ import type { CertificateAuthority } from '../certificates/certificate-authority
 import { ClientConnection } from '../client-connection.ts'
 import { ClientSession, type HttpServing } from '../http/client-session.ts'
 import type { LiveConnection } from '../live-connections.ts'
+import { readHost } from '../policy/authority.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
-import { canonicalHost, InvalidHost, isIpLiteral } from '../../protocol/host-pattern.ts'
+import { InvalidHost, isIpLiteral } from '../../protocol/host-pattern.ts'
 import { readClientHello } from '../tunnel/client-hello.ts'
 import { H2Session } from './h2-session.ts'
 import { InspectedSocket } from './inspected-socket.ts'
@@ -221,7 +222,7 @@ export class InspectedTunnel implements LiveConnection {
 
 function readServerName(text: string): string | undefined {
   try {
-    return canonicalHost(text)
+    return readHost(text)
   } catch (error) {
     if (error instanceof InvalidHost) return undefined
     throw error

@@ -30,7 +30,7 @@ export function readClientHello(bytes: Buffer): ClientHello {
   if (end > MAX_CLIENT_HELLO_BYTES) return { kind: 'malformed' }
   if (handshake.length < end) return tooLong(bytes)
   try {
-    return { kind: 'hello', serverName: serverName(new Cursor(handshake.subarray(4, end))) }
+    return { kind: 'hello', serverName: serverName(new Cursor(handshake, 4, end)) }
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'malformed' }
     throw error
@@ -45,14 +45,16 @@ function tooLong(bytes: Buffer): ClientHello {
 function joinRecords(bytes: Buffer): Buffer | undefined {
   const parts: Buffer[] = []
   for (let at = 0; at + 5 <= bytes.length;) {
-    if (bytes[at] !== TLS_HANDSHAKE || bytes[at + 1] !== 3) return parts.length > 0 ? Buffer.concat(parts) : undefined
+    if (bytes[at] !== TLS_HANDSHAKE || bytes[at + 1] !== 3) return parts.length > 0 ? join(parts) : undefined
     const length = bytes.readUInt16BE(at + 3)
     if (length === 0) return undefined
     parts.push(bytes.subarray(at + 5, Math.min(bytes.length, at + 5 + length)))
     at += 5 + length
   }
-  return Buffer.concat(parts)
+  return join(parts)
 }
+
+const join = (parts: Buffer[]): Buffer => (parts.length === 1 ? parts[0]! : Buffer.concat(parts))
 
 function serverName(hello: Cursor): string | undefined {
   hello.skip(2 + 32)
@@ -64,8 +66,12 @@ function serverName(hello: Cursor): string | undefined {
   let name: string | undefined
   while (!extensions.atEnd) {
     const type = extensions.uint16()
-    const body = extensions.take(extensions.uint16())
-    if (type !== SERVER_NAME) continue
+    const length = extensions.uint16()
+    if (type !== SERVER_NAME) {
+      extensions.skip(length)
+      continue
+    }
+    const body = extensions.take(length)
     // Two name extensions are forbidden, and a server may read the other one.
     if (name !== undefined) throw new RangeError('server_name twice')
     const list = body.take(body.uint16())
@@ -79,33 +85,36 @@ function serverName(hello: Cursor): string | undefined {
   return name
 }
 
-/** Reads forward and throws RangeError past the end. */
+/** Reads a part of `bytes` forward and throws RangeError past its end. */
 class Cursor {
-  private at = 0
-  constructor(private readonly bytes: Buffer) {}
+  constructor(
+    private readonly bytes: Buffer,
+    private at: number,
+    private readonly end: number,
+  ) {}
   get atEnd(): boolean {
-    return this.at >= this.bytes.length
+    return this.at >= this.end
   }
   uint8(): number {
-    const value = this.bytes.readUInt8(this.at)
-    this.at += 1
-    return value
+    const { at } = this
+    this.skip(1)
+    return this.bytes[at]!
   }
   uint16(): number {
-    const value = this.bytes.readUInt16BE(this.at)
-    this.at += 2
-    return value
+    const { at } = this
+    this.skip(2)
+    return (this.bytes[at]! << 8) | this.bytes[at + 1]!
   }
   skip(count: number): void {
-    if (this.at + count > this.bytes.length) throw new RangeError('past the end')
+    if (this.at + count > this.end) throw new RangeError('past the end')
     this.at += count
   }
   take(count: number): Cursor {
     const from = this.at
     this.skip(count)
-    return new Cursor(this.bytes.subarray(from, this.at))
+    return new Cursor(this.bytes, from, this.at)
   }
   text(): string {
-    return this.bytes.toString('latin1')
+    return this.bytes.toString('latin1', this.at, this.end)
   }
 }
