@@ -207,6 +207,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     loginVariables = also ?? {}
     if (variables.PATH !== undefined) programs.set(variables.PATH)
     await configs['exec-server'].sync()
+    void configs['mcp-server'].sync()
     tellProxy()
   }
 

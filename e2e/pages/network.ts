@@ -11,6 +11,7 @@ export class Network {
 
   /** Rows of connections to `address` (`host:port`), newest first. */
   rows(address: string): Locator {
-    return this.page.getByRole('grid', { name: 'Connections' }).getByRole('row').filter({ hasText: address })
+    const host = this.page.getByRole('gridcell', { name: new RegExp(`^${address.replaceAll('.', '\\.')}(?: |$)`) })
+    return this.page.getByRole('grid', { name: 'Connections' }).getByRole('row').filter({ has: host })
   }
 }

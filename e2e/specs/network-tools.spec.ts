@@ -108,7 +108,7 @@ test('the switches of the Network page hold for the next command, and HTTPS that
 
   await network.open()
   await page.getByRole('radio', { name: 'Opened and shown' }).click()
-  await expect(page.getByText(/are opened at the proxy, on this machine/)).toBeVisible()
+  await expect(page.getByText(/The proxy opens HTTPS here on this machine/)).toBeVisible()
   const opened = await curl('')
   expect(opened).toContain('hello from the origin')
   expect(opened).toMatch(/issuer: .*Gatehouse/)

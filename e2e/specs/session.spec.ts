@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ScriptedModel } from '../../sidecars/testing/scripted-model.ts'
 import { violations } from '../fixtures/axe.ts'
+import { writeLongSession } from '../fixtures/long-session.ts'
 import { expect, test } from '../fixtures/test.ts'
 import { Inbox } from '../pages/inbox.ts'
 import { Sessions } from '../pages/sessions.ts'
@@ -236,4 +237,36 @@ test('questions are answered, words queued, a running command followed to its pr
   await sessions.say('[[steer]] anew')
   await expect(sessions.transcript()).toContainText('I heard you.')
   expect(model.lastInput).not.toContain('it is one file')
+})
+
+test('E49 a session of thousands of items is opened at its end, read back to its start and searched, with few of them held', async ({
+  home,
+  launchApp,
+}) => {
+  const items = 3_000
+  writeLongSession(home, { items, needleAt: 1_500 })
+  const page = await (await launchApp()).page()
+  await new StatusBar(page).waitForHealth()
+  const sessions = new Sessions(page)
+  await sessions.choose('Ask 0')
+  const rows = sessions.transcript().locator('[data-row]')
+  const row = (at: number) => sessions.transcript().locator(`[data-row="item-${at}"]`)
+  await expect(row(items - 1)).toBeInViewport()
+  // Page by page as a reader would; what is read stays where it is while older pages come in above it.
+  await expect(async () => {
+    await sessions.transcript().press('Home')
+    await expect(row(items - 700)).toBeAttached({ timeout: 200 })
+  }).toPass()
+  expect(await rows.count()).toBeLessThanOrEqual(480)
+  await expect(page.getByRole('button', { name: 'To the end' })).toBeVisible()
+  await page.keyboard.press('Control+Home')
+  await expect(row(0)).toBeInViewport()
+  await page.keyboard.press('Control+f')
+  await page.getByRole('searchbox', { name: 'Find in this session' }).fill('needle')
+  await page.keyboard.press('Enter')
+  await expect(row(1_500)).toBeInViewport()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'To the end' }).click()
+  await expect(row(items - 1)).toBeInViewport()
+  expect(await rows.count()).toBeLessThanOrEqual(480)
 })

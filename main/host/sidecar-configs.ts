@@ -56,7 +56,12 @@ export function mcpServerConfigOf(sources: ConfigSources): McpServerConfig {
       socketPath: join(sources.runDir, 'app-server.sock'),
       ...(appServerPort !== null && { websocket: { port: appServerPort, token: sources.appServerToken } }),
     },
-    ...(externalAppServer !== null && { externalAppServer }),
+    ...(externalAppServer !== null && {
+      externalAppServer: {
+        ...externalAppServer,
+        ...(externalAppServer.command && { environment: sources.baseEnvironment() }),
+      },
+    }),
     execServer: { socketPath: sources.execSocket() ?? execSocketPath(sources.runDir), token: sources.internalToken },
   }
 }

@@ -100,6 +100,8 @@ export const externalAppServer = object({
   /** File with the bearer token of `url`. */
   tokenFile: optional(string),
   command: optional(array(string)),
+  /** Laid over the sidecar's own environment for `command`. */
+  environment: optional(record(string)),
 })
 export type ExternalAppServer = Infer<typeof externalAppServer>
 export const mcpServerConfig = object({

@@ -14,7 +14,9 @@ const STDERR_KEPT = 2_000
 
 /** Opens it. Rejects with one sentence for the owner that names the field to look at. */
 export function connectExternal(server: ExternalAppServer): Promise<Transport> {
-  return server.url === undefined ? startCommand(server.command ?? []) : openSocket(server.url, server.tokenFile)
+  return server.url === undefined
+    ? startCommand(server.command ?? [], server.environment)
+    : openSocket(server.url, server.tokenFile)
 }
 
 async function openSocket(url: string, tokenFile: string | undefined): Promise<Transport> {
@@ -47,10 +49,16 @@ async function readToken(path: string): Promise<string> {
   return token
 }
 
-function startCommand([program, ...words]: readonly string[]): Promise<Transport> {
+function startCommand(
+  [program, ...words]: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Transport> {
   return new Promise((resolve, reject) => {
     if (program === undefined) return reject(new Error('command: it is empty'))
-    const child = spawn(program, words, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const child = spawn(program, words, {
+      env: { ...process.env, ...environment },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
     let lastWords = ''
     child.stderr.on('data', (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-STDERR_KEPT)))
     child.once('error', (error) => reject(new Error(`command: ${program} cannot be started: ${error.message}`)))

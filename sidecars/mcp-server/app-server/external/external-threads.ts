@@ -47,7 +47,7 @@ export class ExternalThreads {
   private name = 'Codex'
   private problem: string | null = null
   private life = 0
-  private readonly threads = new Map<string, Thread>()
+  private readonly threads = new Map<string, Opened>()
   /** Questions before the owner, by the id that the server gave them. */
   private readonly asked = new Map<string | number, AbortController>()
   private retryMs = FIRST_RETRY_MS
@@ -85,9 +85,12 @@ export class ExternalThreads {
       const { threadId, term } = decode(object({ threadId: string, term: string }), params, 'params')
       return findInPages((page) => this.items(client, { threadId, ...page }), term)
     }
+    // Whoever has started or resumed a thread stays its listener: what runs in it is known here all the time.
+    if (method === 'thread/unsubscribe') return { status: 'unsubscribed' }
     if (method === 'thread/items/list') return shortened(await this.items(client, params as Params))
+    if (method === 'thread/resume') return shortened(await this.resume(client, params as Params))
     const result = await client.call<Params>(method, withDefaults(method, params as Params))
-    if (isOpening(method)) this.adopt((result as { thread: Thread }).thread)
+    if (isOpening(method)) this.adopt(result as Opened)
     return shortened(result)
   }
 
@@ -161,9 +164,24 @@ export class ExternalThreads {
       : `there is no connection to the app server at ${where}: ${this.problem}`
   }
 
-  private adopt(thread: Thread): void {
-    if (this.threads.has(thread.id)) return
-    this.threads.set(thread.id, thread)
+  /** A thread that has just begun cannot be resumed before it is stored; who began it listens to it already. */
+  private async resume(client: AppServerClient, params: Params): Promise<Opened> {
+    const known = this.threads.get(String(params.threadId))
+    try {
+      const opened = await client.call<Opened>('thread/resume', params)
+      this.adopt(opened)
+      return opened
+    } catch (error) {
+      if (!known || !(error instanceof RpcError) || error.code === 'disconnected') throw error
+      return known
+    }
+  }
+
+  private adopt(opened: Opened): void {
+    const { thread } = opened
+    const isKnown = this.threads.has(thread.id)
+    this.threads.set(thread.id, opened)
+    if (isKnown) return
     this.sessions.loaded(thread)
     if (thread.status?.type === 'active')
       this.sessions.notified('thread/status/changed', { threadId: thread.id, status: thread.status })
@@ -194,7 +212,7 @@ export class ExternalThreads {
       const item: ThreadItem | undefined = this.open.of(threadId).data.find((open) => open.item.id === itemId)?.item
       return item?.type === 'fileChange' ? item.changes : undefined
     }
-    const subject = subjectOf(method, params, { cwd: known?.cwd ?? '', changesOf })
+    const subject = subjectOf(method, params, { cwd: known?.thread.cwd ?? '', changesOf })
     const form = ownerForm(method, params as ServerRequestMap[ServerRequestMethod]['params'], subject)
     if (!form) throw new Error(`${method} is not answered by this client`)
     const question = new AbortController()
@@ -240,8 +258,9 @@ export interface ItemPage {
   backwardsCursor?: string | null
 }
 
-const isOpening = (method: string): boolean =>
-  method === 'thread/start' || method === 'thread/resume' || method === 'thread/fork'
+type Opened = Params & { thread: Thread }
+
+const isOpening = (method: string): boolean => method === 'thread/start' || method === 'thread/fork'
 
 /** Pages of items exist only for threads that are kept in that way. */
 function withDefaults(method: string, params: Params): Params {
