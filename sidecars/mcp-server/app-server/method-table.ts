@@ -94,7 +94,16 @@ function carrierOf(trace: unknown): TraceContext | null {
 function asWireError(error: unknown): unknown {
   const { name, message } = error as Error
   // A caller's fault keeps its words; the rest is ours (-32603).
-  return ['SettingsError', 'BadCursor', 'ThreadMissing', 'ThreadInUse', 'ReviewTargetError', 'PathError'].includes(name)
+  return [
+    'SettingsError',
+    'BadCursor',
+    'ThreadMissing',
+    'ThreadInUse',
+    'ReviewTargetError',
+    'PathError',
+    'RealtimeRefused',
+    'DecodeError',
+  ].includes(name)
     ? invalidRequest(message)
     : error
 }

@@ -20,9 +20,11 @@ import { ModelHistory, textMessage } from './model-history.ts'
 import { environmentContext, INTERRUPTION_MARKER, openingMessages } from './prompt.ts'
 import { reviewTurn, type ReviewTarget } from './review.ts'
 import type { EngineServices, ModelInfo } from './services.ts'
+import type { AudioChunk } from '../realtime/realtime-wire.ts'
 import { StoreTrouble } from './store-trouble.ts'
 import { Submissions, type TraceSubmission } from './submissions.ts'
 import { Terminals } from './terminals.ts'
+import { ThreadRealtime, type RealtimeStart } from './thread-realtime.ts'
 import {
   threadSettings,
   turnContextRecord,
@@ -102,6 +104,7 @@ export class ThreadSession implements ThreadRuntime {
   private lastTotalTokens = 0
   private closing = false
   private readonly storing: StoreTrouble
+  private readonly realtime: ThreadRealtime
 
   constructor(private readonly options: ThreadSessionOptions) {
     this.id = options.id
@@ -115,6 +118,12 @@ export class ThreadSession implements ThreadRuntime {
       path: options.log?.thread.path ?? '',
       tell: (message) => this.warn(message),
       retry: () => void this.persist(),
+    })
+    this.realtime = new ThreadRealtime({
+      id: options.id,
+      emit: this.emit,
+      handOver: (text) => this.handOver(text),
+      note: (text) => void this.inject([textMessage('developer', text)]).catch(() => undefined), // It shuts down.
     })
   }
 
@@ -231,6 +240,30 @@ export class ThreadSession implements ThreadRuntime {
     })
   }
 
+  /** Starts a realtime conversation; how that goes comes as notifications. */
+  startRealtime(start: RealtimeStart): Promise<void> {
+    return this.submissions.submit('realtime_conversation_start', async () => {
+      await this.readHistory()
+      this.realtime.start(start)
+    })
+  }
+
+  realtimeAudio(audio: AudioChunk): Promise<void> {
+    return this.submissions.submit('realtime_conversation_audio', () => this.realtime.appendAudio(audio))
+  }
+
+  realtimeText(role: 'user' | 'developer' | 'assistant', text: string): Promise<void> {
+    return this.submissions.submit('realtime_conversation_text', () => this.realtime.appendText(role, text))
+  }
+
+  realtimeSpeech(text: string): Promise<void> {
+    return this.submissions.submit('realtime_conversation_speech', () => this.realtime.appendSpeech(text))
+  }
+
+  stopRealtime(): Promise<void> {
+    return this.submissions.submit('realtime_conversation_close', () => this.realtime.stop('requested'))
+  }
+
   /** Adds response items to the history without a turn. */
   inject(items: readonly ResponseItem[]): Promise<void> {
     return this.submissions.submit('inject_items', async () => {
@@ -258,6 +291,7 @@ export class ThreadSession implements ThreadRuntime {
   async shutdown(): Promise<void> {
     if (this.closing) return
     this.closing = true
+    this.realtime.stop('requested')
     const turn = this.active
     turn?.abort('shutdown')
     await turn?.done
@@ -506,6 +540,17 @@ export class ThreadSession implements ThreadRuntime {
       developerInstructions: this.options.developerInstructions,
       environment: environmentContext(settings, roots, this.services.shell.name, new Date(this.services.nowMs())),
     })
+  }
+
+  /** Words from the realtime conversation, as ordinary input; gives what the turn said at its end. */
+  private async handOver(text: string): Promise<string> {
+    const input: PendingInput = { input: [{ type: 'text', text }], clientId: null, additionalContext: null }
+    await this.turnInput(input, {}, { outputSchema: null, serviceTier: null })
+    const turn = this.active
+    await turn?.done
+    if (turn?.error) throw new Error(turn.error.message)
+    const message = turn?.lastMessage
+    return message?.type === 'agentMessage' ? message.text : 'It ended without a message.'
   }
 
   private async replaceActive(): Promise<void> {

@@ -98,7 +98,8 @@ export interface NotificationMap {
   'fuzzyFileSearch/sessionUpdated': { sessionId: string; query: string; files: unknown[] }
   'fuzzyFileSearch/sessionCompleted': { sessionId: string }
   'rawResponseItem/completed': OfTurn & { item: unknown }
-  'thread/realtime/started': OfThread & { sessionId: string | null; version: string }
+  'thread/realtime/started': OfThread & { realtimeSessionId: string | null; version: string }
+  'thread/realtime/sdp': OfThread & { sdp: string }
   'thread/realtime/itemAdded': OfThread & { item: unknown }
   'thread/realtime/transcript/delta': OfThread & { role: string; delta: string }
   'thread/realtime/transcript/done': OfThread & { role: string; text: string }

@@ -1,0 +1,178 @@
+/** `thread/realtime/*`: talking with a realtime model beside a thread's turns. */
+import {
+  boolean,
+  integer,
+  literal,
+  nullable,
+  object,
+  optional,
+  string,
+  unknown,
+  variant,
+  withDefault,
+  type Decoder,
+} from '../../../protocol/decode.ts'
+import type { RealtimeStart } from '../../engine/thread-realtime.ts'
+import { resolveProvider } from '../../model/provider.ts'
+import { openCall, realtimeTarget } from '../../realtime/realtime-target.ts'
+import { HAND_OVER_TOOL, SAMPLE_RATE, type SessionWishes } from '../../realtime/realtime-wire.ts'
+import { DEFAULT_VOICE, isVoice, REALTIME_VOICES } from '../../realtime/voices.ts'
+import type { ConfigTable } from '../config-file.ts'
+import { method, threadQueue, type Method } from '../method-table.ts'
+import type { LoadedThread } from '../thread-manager.ts'
+import { invalidRequest } from '../wire-error.ts'
+import type { ServerContext } from './server-context.ts'
+
+const DEFAULT_MODEL = 'gpt-realtime'
+/** What the conversation is told of the thread before it. */
+const MAX_CONTEXT_CHARACTERS = 8000
+const role = withDefault(literal('user', 'developer', 'assistant'), 'user' as const)
+
+const startParams = object({
+  threadId: string,
+  outputModality: literal('text', 'audio'),
+  transport: optional(
+    variant('type', {
+      websocket: object({}),
+      webrtc: object({ sdp: string }),
+      existingCall: object({ callId: string }),
+    }),
+  ),
+  version: optional(string),
+  voice: optional(string),
+  model: optional(string),
+  prompt: optional(string),
+  includeStartupContext: optional(boolean),
+  clientManagedHandoffs: optional(boolean),
+  realtimeStartInstructions: optional(string),
+  realtimeEndInstructions: optional(string),
+  initialItems: unknown,
+})
+type StartParams = ReturnType<typeof startParams>
+
+const audio = object({
+  data: string,
+  sampleRate: integer(1),
+  numChannels: integer(1),
+  samplesPerChannel: nullable(integer(0)),
+  itemId: nullable(string),
+})
+/** PCM of another shape would only be noise to the server. */
+const audioChunk: Decoder<ReturnType<typeof audio>> = (value, path) => {
+  const chunk = audio(value, path)
+  if (chunk.sampleRate !== SAMPLE_RATE)
+    throw invalidRequest(`audio.sampleRate: expected ${SAMPLE_RATE}, got ${chunk.sampleRate}; resample it first`)
+  if (chunk.numChannels !== 1) throw invalidRequest(`audio.numChannels: expected 1, got ${chunk.numChannels}`)
+  return chunk
+}
+
+export function realtimeMethods(context: ServerContext): Record<string, Method> {
+  const thread = (threadId: string) => context.threads.need(threadId)
+  const common = { experimental: true, queue: threadQueue }
+  return {
+    'thread/realtime/start': method(startParams, {
+      ...common,
+      run: async (params) => {
+        check(params)
+        const loaded = thread(params.threadId)
+        const { config } = await context.configFile.load()
+        await loaded.session.startRealtime(startOf(params, loaded, config))
+        return {}
+      },
+    }),
+    'thread/realtime/appendAudio': method(object({ threadId: string, audio: audioChunk }), {
+      ...common,
+      run: async ({ threadId, audio: chunk }) => {
+        await thread(threadId).session.realtimeAudio(chunk)
+        return {}
+      },
+    }),
+    'thread/realtime/appendText': method(object({ threadId: string, text: string, role }), {
+      ...common,
+      run: async ({ threadId, text, role: who }) => {
+        await thread(threadId).session.realtimeText(who, text)
+        return {}
+      },
+    }),
+    'thread/realtime/appendSpeech': method(object({ threadId: string, text: string }), {
+      ...common,
+      run: async ({ threadId, text }) => {
+        await thread(threadId).session.realtimeSpeech(text)
+        return {}
+      },
+    }),
+    'thread/realtime/stop': method(object({ threadId: string }), {
+      ...common,
+      run: async ({ threadId }) => {
+        await thread(threadId).session.stopRealtime()
+        return {}
+      },
+    }),
+    'thread/realtime/listVoices': method(unknown, { experimental: true, run: () => ({ voices: REALTIME_VOICES }) }),
+  }
+}
+
+function check({ version, voice, initialItems }: StartParams): void {
+  if (version !== undefined && version !== 'v2')
+    throw invalidRequest(`version: "${version}" is not spoken here; leave it out or use v2`)
+  if (voice !== undefined && !isVoice(voice))
+    throw invalidRequest(`voice: "${voice}" is none of ${REALTIME_VOICES.v2.join(', ')}`)
+  if (initialItems !== undefined && initialItems !== null)
+    throw invalidRequest('initialItems: only v3 has them; use thread/realtime/appendText')
+}
+
+function startOf(params: StartParams, { session }: LoadedThread, config: ConfigTable): RealtimeStart {
+  const text = (key: string): string | undefined =>
+    typeof config[key] === 'string' ? (config[key] as string) : undefined
+  const model = params.model ?? text('experimental_realtime_ws_model') ?? DEFAULT_MODEL
+  const canHandOver = params.clientManagedHandoffs !== true
+  const wishes: SessionWishes = {
+    outputModality: params.outputModality,
+    voice: params.voice ?? DEFAULT_VOICE,
+    instructions: [
+      params.prompt ?? defaultPrompt(canHandOver),
+      ...(params.includeStartupContext === false ? [] : [contextOf(session.history.all())]),
+    ]
+      .filter(Boolean)
+      .join('\n\n'),
+    canHandOver,
+  }
+  return {
+    wishes,
+    startInstructions: params.realtimeStartInstructions ?? null,
+    endInstructions: params.realtimeEndInstructions ?? null,
+    target: async () => {
+      const { provider: configured } = session.services
+      const base = text('experimental_realtime_ws_base_url')
+      const own = configured(session.settings)
+      const provider =
+        base === undefined
+          ? own
+          : { ...own, ...resolveProvider('realtime', { realtime: { base_url: base } }), env_key: own.env_key }
+      const { transport } = params
+      if (transport?.type === 'existingCall')
+        return { target: await realtimeTarget(provider, { callId: transport.callId }), sdp: null }
+      if (transport?.type !== 'webrtc') return { target: await realtimeTarget(provider, { model }), sdp: null }
+      const { sdp, callId } = await openCall(provider, model, wishes, transport.sdp)
+      return { target: await realtimeTarget(provider, { callId }), sdp }
+    },
+  }
+}
+
+const defaultPrompt = (canHandOver: boolean): string =>
+  `You talk with a person about a coding session. Be brief.${canHandOver ? ` Whatever needs files or commands goes to the agent with ${HAND_OVER_TOOL}.` : ''}`
+
+/** The newest words of the thread, so that the conversation knows what it is about. */
+function contextOf(history: readonly Record<string, unknown>[]): string {
+  const lines: string[] = []
+  let room = MAX_CONTEXT_CHARACTERS
+  for (const item of [...history].reverse()) {
+    if (item.type !== 'message' || (item.role !== 'user' && item.role !== 'assistant')) continue
+    const parts = Array.isArray(item.content) ? (item.content as { text?: unknown }[]) : []
+    const words = parts.map((part) => (typeof part.text === 'string' ? part.text : '')).join(' ')
+    room -= words.length
+    if (room < 0) break
+    if (words !== '') lines.unshift(`${item.role === 'user' ? 'Person' : 'Agent'}: ${words}`)
+  }
+  return lines.length === 0 ? '' : `The session so far:\n${lines.join('\n')}`
+}
