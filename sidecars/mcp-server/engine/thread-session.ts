@@ -317,7 +317,8 @@ export class ThreadSession implements ThreadRuntime {
       type: 'item_completed',
       thread_id: this.id,
       turn_id: turnId,
-      item: stored,
+      // With its times, as clients get it: a long thread is answered without taking its items apart.
+      item: { ...stored, startedAtMs, completedAtMs },
       started_at_ms: startedAtMs,
       completed_at_ms: completedAtMs,
     })

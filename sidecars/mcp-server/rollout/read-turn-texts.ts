@@ -48,11 +48,12 @@ const BEFORE_ITEM =
  * safe: the text is proven to be JSON, so that a damaged line cannot spoil the whole answer.
  */
 const PLAIN_ITEM =
-  /\{"type":"(?!userMessage)[a-z]\w*","id":"[^"\\\x00-\x1f]+"(?:,"(?!startedAtMs|completedAtMs)\w+":(?:null|true|false|-?(?:0|[1-9]\d*)|\[\]|"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"))*\},"started_at_ms":(?:0|[1-9]\d*),"completed_at_ms":(?:0|[1-9]\d*)\}\}\n/y
+  /\{"type":"(?!userMessage)[a-z]\w*","id":"[^"\\\x00-\x1f]+"(?:,"(?!startedAtMs|completedAtMs)\w+":(?:null|true|false|-?(?:0|[1-9]\d*)|\[\]|"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"))*(?:,"startedAtMs":(?:0|[1-9]\d*),"completedAtMs":(?:0|[1-9]\d*))?\},"started_at_ms":(?:0|[1-9]\d*),"completed_at_ms":(?:0|[1-9]\d*)\}\}\n/y
 /** Up to what tells the kind of a line. */
 const LINE_HEAD = /\{"timestamp":"[^"\\\x00-\x1f]*","ordinal":(?:0|[1-9]\d*)(?=,)/y
 const STARTED = ',"started_at_ms":'
 const COMPLETED = ',"completed_at_ms":'
+const LAST_MEMBER = '"completedAtMs":'
 const ID = '"id":"'
 /** A longer line is not worth a trick. */
 const MAX_COPIED = 256 * 1024
@@ -72,7 +73,7 @@ class TurnTextCopier {
       LINE_HEAD.lastIndex = start
       const kind = LINE_HEAD.test(chunk) ? LINE_HEAD.lastIndex : null
       const done = kind !== null && (isForTheModel(chunk, start, kind, end) || this.copyItem(chunk, kind, end))
-      if (done === null || (!done && !this.read(chunk.slice(start, end)))) return false
+      if (!done && !this.read(chunk.slice(start, end))) return false
       start = end + 1
     }
     for (const items of this.touched) items.settle()
@@ -80,12 +81,14 @@ class TurnTextCopier {
     return true
   }
 
-  turns(): TurnText[] {
+  /** Null when an item was told twice: then the later one has to take the place of the earlier one. */
+  turns(): TurnText[] | null {
+    for (const items of this.copied.values()) if (items.haveRepeats()) return null
     return this.projection.turns.map(({ items: _, ...turn }) => ({ turn, items: this.copied.get(turn.id)!.settled }))
   }
 
-  /** Copies the item of a line. False when the line has to be read, null when the thread has to be. */
-  private copyItem(chunk: string, kind: number, end: number): boolean | null {
+  /** Copies the item of a line; false when the line has to be read. */
+  private copyItem(chunk: string, kind: number, end: number): boolean {
     if (end - kind > MAX_COPIED) return false
     if (!this.current || !chunk.startsWith(this.current.beforeItem, kind)) {
       BEFORE_ITEM.lastIndex = kind
@@ -101,15 +104,18 @@ class TurnTextCopier {
     const completed = chunk.lastIndexOf(COMPLETED, end)
     const started = chunk.lastIndexOf(STARTED, completed)
     const id = chunk.indexOf(ID, item) + ID.length
-    if (!items.isNew(hashOf(chunk, id, chunk.indexOf('"', id)))) return null
-    if (!items.isEmpty) items.parts.push(',')
-    items.parts.push(
-      chunk.slice(item, started - 1),
-      ',"startedAtMs":',
-      chunk.slice(started + STARTED.length, completed),
-      ',"completedAtMs":',
-      chunk.slice(completed + COMPLETED.length, end - 1),
-    )
+    items.add(hashOf(chunk, id, chunk.indexOf('"', id)))
+    // Quotes in a text have a backslash before them, so this can only be a member.
+    if (chunk.startsWith(LAST_MEMBER, chunk.lastIndexOf(',', started - 1) + 1))
+      items.parts.push(chunk.slice(item, started))
+    else
+      items.parts.push(
+        chunk.slice(item, started - 1),
+        ',"startedAtMs":',
+        chunk.slice(started + STARTED.length, completed),
+        ',"completedAtMs":',
+        chunk.slice(completed + COMPLETED.length, end - 1),
+      )
     this.touched.add(items)
     return true
   }
@@ -142,8 +148,8 @@ class TurnTextCopier {
   private addItem(record: RolloutRecord, turnId: string): boolean {
     const item = itemOfEvent(record.payload)
     const items = this.copied.get(turnId)
-    if (!items || !item || !items.isNew(hashOf(item.id, 0, item.id.length))) return false
-    if (!items.isEmpty) items.parts.push(',')
+    if (!items || !item) return false
+    items.add(hashOf(item.id, 0, item.id.length))
     items.parts.push(JSON.stringify(item))
     this.touched.add(items)
     // A person's message makes the turn one that a rollback counts.
@@ -154,24 +160,26 @@ class TurnTextCopier {
 
 /** The items of one turn as text, and what tells whether one comes twice. */
 class CopiedItems {
+  /** Pieces since the last `settle`. */
   parts: string[] = []
   readonly settled: string[] = []
-  private readonly ids = new Set<number>()
+  private readonly idHashes: number[] = []
 
-  get isEmpty(): boolean {
-    return this.parts.length === 0 && this.settled.length === 0
-  }
-
-  /** False for an id that was there, and, once in a very long while, for another with its hash. */
-  isNew(idHash: number): boolean {
-    const before = this.ids.size
-    return this.ids.add(idHash).size > before
+  /** An item follows. */
+  add(idHash: number): void {
+    if (this.idHashes.push(idHash) > 1) this.parts.push(',')
   }
 
   /** Lets go of the piece of the file that the parts are slices of. */
   settle(): void {
     this.settled.push(this.parts.join(''))
     this.parts = []
+  }
+
+  /** Whether two ids are the same, or have, once in a very long while, the same hash. */
+  haveRepeats(): boolean {
+    const sorted = Float64Array.from(this.idHashes).sort()
+    return sorted.some((hash, i) => hash === sorted[i - 1])
   }
 }
 
