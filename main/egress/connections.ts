@@ -5,10 +5,10 @@ import type { Audit } from '../audit/audit.ts'
 import { connectionView, type ConnectionContext } from './connection-view.ts'
 import type { LeaseHolder } from './leases.ts'
 
-/** Connections kept in memory, for decisions about them and for what a rule would have matched. */
-const KEPT = 20_000
-/** The newest of them, which the window holds. */
-const SHOWN = 2_000
+/** Connections kept in memory and shown: days of work, or one wild build. */
+const KEPT = 100_000
+/** The newest of them with the requests inside, of which each takes as much memory as many connections. */
+const DETAILED = 2_000
 /** Sessions and processes of which counts are kept. */
 const COUNTED = 10_000
 
@@ -23,6 +23,8 @@ export interface ConnectionsOptions {
   /** Connections were decided: `count` of them, counting folded blocks. */
   onDecided(facts: ConnectionFacts, holder: LeaseHolder | undefined, count: number): void
   now?: () => number
+  /** How many are kept, and how many of them with the requests inside. */
+  limits?: { kept: number; detailed: number }
 }
 
 export interface KeptConnection {
@@ -43,12 +45,14 @@ export interface ConnectionCounts {
 /** Connections of this run, joined with the processes and sessions that made them. */
 export class Connections {
   private readonly records = new Map<ConnectionId, ConnectionRecord>()
-  private readonly shown = new Set<ConnectionId>()
+  private readonly detailed = new Set<ConnectionId>()
   private readonly counts = new Map<string, ConnectionCounts>()
   private readonly now: () => number
+  private readonly limits: { kept: number; detailed: number }
 
   constructor(private readonly options: ConnectionsOptions) {
     this.now = options.now ?? Date.now
+    this.limits = options.limits ?? { kept: KEPT, detailed: DETAILED }
   }
 
   /** News from the proxy's life `generation`. */
@@ -95,17 +99,28 @@ export class Connections {
     const { id } = record.facts
     this.records.set(id, record)
     const [oldest] = this.records.keys()
-    if (this.records.size > KEPT && oldest !== undefined) this.records.delete(oldest)
-    this.shown.add(id)
-    const [oldestShown] = this.shown
-    if (this.shown.size <= SHOWN || oldestShown === undefined) return
-    this.shown.delete(oldestShown)
-    this.options.publish(oldestShown, null)
+    if (this.records.size > this.limits.kept && oldest !== undefined) {
+      this.records.delete(oldest)
+      this.options.publish(oldest, null)
+    }
+    this.detailed.add(id)
+    const [oldestDetailed] = this.detailed
+    if (this.detailed.size <= this.limits.detailed || oldestDetailed === undefined) return
+    this.detailed.delete(oldestDetailed)
+    this.forgetDetail(oldestDetailed)
+  }
+
+  private forgetDetail(id: ConnectionId): void {
+    const record = this.records.get(id)
+    if (record?.facts.detail === undefined) return
+    const { detail: _, ...facts } = record.facts
+    record.facts = facts
+    this.publish(record)
   }
 
   private publish({ facts, holder }: ConnectionRecord): void {
-    // News of a row that has left the window's list would bring it back.
-    if (!this.shown.has(facts.id)) return
+    // News of a connection that is no longer kept would bring its row back.
+    if (!this.records.has(facts.id)) return
     const { processId = null, sessionId = null, command = null } = holder ?? {}
     const context = { ...this.options.contextOf(facts, holder), processId, sessionId, command }
     this.options.publish(facts.id, connectionView(facts, context))

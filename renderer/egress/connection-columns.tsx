@@ -8,6 +8,7 @@ import { formatBytes, formatClock, formatSpan } from '../components/quantities.t
 import type { GridColumn } from '../components/row-grid.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
 import { ConnectionVerdict } from './connection-verdict.tsx'
+import { readExchanges, type Exchange } from './exchanges.ts'
 import { verdictOf } from './selectors.ts'
 
 export interface ConnectionColumnsOptions {
@@ -59,9 +60,14 @@ export function connectionColumns({
       title: 'Host',
       track: 'minmax(160px, 3fr)',
       sortable: true,
-      cell: (row) => <VisibleText code text={hostAndPort(hostName(row.host).shown, row.port)} />,
+      cell: (row) => <HostCell row={row} />,
     },
-    { id: 'method', title: 'Method', track: '84px', cell: (row) => row.method ?? protocolWords(row.protocol) },
+    {
+      id: 'method',
+      title: 'Method',
+      track: '84px',
+      cell: (row) => latestExchange(row)?.method ?? row.method ?? protocolWords(row.protocol),
+    },
     {
       id: 'process',
       title: 'Process',
@@ -103,6 +109,26 @@ export function connectionColumns({
   return columns
     .filter((column) => !narrow || !IN_INSPECTOR.has(column.id))
     .map((column) => ({ ...column, cell: (row, isCurrent) => column.cell(current(row), isCurrent) }))
+}
+
+/** What was asked for last, where it could be seen. */
+function latestExchange({ inspected, detail }: ConnectionView): Exchange | undefined {
+  return inspected ? readExchanges(detail).at(-1) : undefined
+}
+
+function HostCell({ row }: { row: ConnectionView }): ReactNode {
+  const path = latestExchange(row)?.path
+  return (
+    <>
+      <VisibleText code text={hostAndPort(hostName(row.host).shown, row.port)} />
+      {path !== undefined && (
+        <span className="dim">
+          {' '}
+          <VisibleText code text={path} />
+        </span>
+      )}
+    </>
+  )
 }
 
 /** The rule's place is short and can be found again; without one its text, without a rule the reason. */

@@ -97,6 +97,7 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
           }
         />
       )}
+      {exchanges.length > 0 && <ExchangeList exchanges={exchanges} />}
       <dl className="facts column">
         {ascii && (
           <Fact name="ASCII form">
@@ -148,7 +149,6 @@ export function ConnectionInspector({ connection, onDecide, onClose }: Connectio
         <Fact name="sent">{formatBytes(connection.bytesOut)}</Fact>
         <Fact name="inspected">{connection.inspected ? 'yes' : 'no: only host and port are known'}</Fact>
       </dl>
-      {exchanges.length > 0 && <ExchangeList exchanges={exchanges} />}
     </div>
   )
 }

@@ -8,9 +8,8 @@ import './exchange-list.css'
 export function ExchangeList({ exchanges }: { exchanges: readonly Exchange[] }): ReactNode {
   return (
     <section aria-label="Requests inside">
-      <h3>
-        Requests inside <span className="meta">newest first, credentials masked</span>
-      </h3>
+      <h3>Requests inside</h3>
+      <p className="meta">Newest first; credentials are masked, queries left out.</p>
       <ol className="exchange-list">
         {exchanges.toReversed().map((exchange, i) => (
           <li key={`${exchange.atMs}-${exchanges.length - i}`}>

@@ -186,7 +186,7 @@ test('the switches say what they mean, are set at once, and fix each other where
   await settle()
   expect(host.callsOf('settings.set')).toEqual([[{ inspectHttps: true }], [{ networkMode: 'limited' }]])
   await push({ settings: { ...snapshot().settings, networkMode: 'limited' } })
-  expect(switches.textContent).toContain('GET, HEAD and OPTIONS pass')
+  expect(switches.textContent).toContain('Only GET, HEAD and OPTIONS pass')
   const opened = screen.getByRole<HTMLInputElement>('radio', { name: 'Opened and shown' })
   expect(opened.checked).toBe(true)
   expect(opened.closest('fieldset')?.disabled).toBe(true)
@@ -213,4 +213,27 @@ test('requests inside an inspected connection open to their fields', async () =>
     expect.stringContaining('200'),
   ])
   expect(inside.getByText('[masked]')).toBeDefined()
+})
+
+test('one session can be chosen, and the table, its hosts and the address go with it', async () => {
+  const other = { ...allowed, sessionId: 'ses_2', sessionTitle: 'write docs' }
+  await openNetwork(null, [blocked, other])
+  const choice = screen.getByRole('combobox', { name: 'Session' })
+  expect(
+    within(choice)
+      .getAllByRole('option')
+      .map(({ textContent }) => textContent),
+  ).toEqual(['all sessions', 'fix flaky test', 'write docs'])
+  fireEvent.change(choice, { target: { value: 'ses_2' } })
+  expect(window.location.hash).toContain('ses_2')
+})
+
+test('the row of an inspected connection says what was asked for last', async () => {
+  const exchanges = [
+    { atMs: 1, method: 'GET', path: '/one', status: 200, requestHeaders: [] },
+    { atMs: 2, method: 'POST', path: '/two', status: 200, requestHeaders: [] },
+  ]
+  await openNetwork(null, [{ ...allowed, inspected: true, detail: { exchanges } }])
+  expect(shownHosts()).toEqual(['b.example:443 /two'])
+  expect(screen.getAllByRole('gridcell')[3]?.textContent).toBe('POST')
 })

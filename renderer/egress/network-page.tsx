@@ -2,7 +2,7 @@
 import { useMemo, useState, type ReactNode } from 'react'
 import type { ConnectionView } from '../../preload/api.ts'
 import { selectRuleName } from '../approvals/outcome-line.tsx'
-import { commandText } from '../approvals/subject-words.ts'
+import { commandText, shorten } from '../approvals/subject-words.ts'
 import { useActions } from '../components/actions.tsx'
 import { FilterChip, ToggleChip } from '../components/chip.tsx'
 import { useCoarseNowMs } from '../components/clock.ts'
@@ -27,9 +27,11 @@ import {
   filterConnections,
   latestConnections,
   rankHosts,
+  sessionsIn,
   sortConnections,
   VERDICTS,
   type ConnectionSort,
+  type SessionChoice,
   type Verdict,
 } from './selectors.ts'
 import { spanWords, TrafficChart, type Span } from './traffic-chart.tsx'
@@ -161,7 +163,10 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
                   {verdict}
                 </ToggleChip>
               ))}
-              {narrowing && <NarrowingChip narrowing={narrowing} onRemove={() => go(place('network', id))} />}
+              <SessionFilter sessions={sessionsIn(all)} narrowing={narrowing} id={id} />
+              {narrowing && narrowing.by !== 'session' && (
+                <NarrowingChip narrowing={narrowing} onRemove={() => go(place('network', id))} />
+              )}
               {host && <FilterChip label={`host ${host}`} onRemove={() => setHost(null)} />}
               {span && <FilterChip label={spanWords(span)} onRemove={() => setSpan(null)} />}
               <span className="spacer" />
@@ -228,6 +233,39 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
 }
 
 const keyOfConnection = (row: ConnectionView): string => row.id
+
+/** One session's connections, hosts and chart, or those of all. */
+function SessionFilter({
+  sessions,
+  narrowing,
+  id,
+}: {
+  sessions: readonly SessionChoice[]
+  narrowing: Narrowing | null
+  id: string | null
+}): ReactNode {
+  const chosen = narrowing?.by === 'session' ? narrowing.value : ''
+  if (sessions.length < 2 && chosen === '') return null
+  const isKnown = chosen === '' || sessions.some((session) => session.id === chosen)
+  return (
+    <select
+      className="field session-filter"
+      aria-label="Session"
+      value={chosen}
+      onChange={({ target }) =>
+        go(place('network', id, target.value === '' ? undefined : { by: 'session', value: target.value }))
+      }
+    >
+      <option value="">all sessions</option>
+      {!isKnown && <option value={chosen}>{chosen}</option>}
+      {sessions.map((session) => (
+        <option key={session.id} value={session.id}>
+          {shorten(session.title, 60)}
+        </option>
+      ))}
+    </select>
+  )
+}
 
 function NarrowingChip({ narrowing, onRemove }: { narrowing: Narrowing; onRemove: () => void }): ReactNode {
   const name = useFeed((state) => {

@@ -50,11 +50,10 @@ export function NetworkSwitches(): ReactNode {
 }
 
 function explanation(isLimited: boolean, isOpened: boolean): string {
-  const newcomers = 'Commands that run already do not trust its certificate; start them again.'
-  if (isLimited)
-    return `GET, HEAD and OPTIONS pass, nothing that writes; HTTPS is opened at the proxy to tell. ${newcomers}`
+  const older = 'Commands that run already must be started again to trust it.'
+  if (isLimited) return `Only GET, HEAD and OPTIONS pass; HTTPS is opened by the proxy to tell. ${older}`
   if (isOpened)
-    return `Requests inside HTTPS are opened at the proxy, on this machine, and judged and listed one by one; credentials are masked. ${newcomers}`
+    return `The proxy opens HTTPS here on this machine: each request is judged and shown, credentials masked. ${older}`
   return 'Of HTTPS you see host and port; what is inside stays between the command and the host.'
 }
 

@@ -111,6 +111,19 @@ export function rankHosts(rows: readonly ConnectionView[], limit: number): HostC
   return [...counts.values()].sort((a, b) => b.count - a.count || (a.host < b.host ? -1 : 1)).slice(0, limit)
 }
 
+export interface SessionChoice {
+  id: string
+  title: string
+}
+
+/** Sessions that have connections here, by title. */
+export const sessionsIn = memoizeLast((rows: readonly ConnectionView[]): readonly SessionChoice[] => {
+  const titles = new Map<string, string>()
+  for (const { sessionId, sessionTitle } of rows)
+    if (sessionId !== null && !titles.has(sessionId)) titles.set(sessionId, sessionTitle ?? sessionId)
+  return [...titles].map(([id, title]) => ({ id, title })).sort((a, b) => (a.title < b.title ? -1 : 1))
+})
+
 export type ConnectionSort = { column: string; descending: boolean }
 
 const SORT_KEYS: Record<string, (row: ConnectionView) => number | string> = {

@@ -279,7 +279,8 @@ it('P55 with local binding a command behind walls reaches no resolver, no mDNS a
   const targets = [
     `127.0.0.1/${machine.address().port}`,
     ...outside.map((address) => `${address}/${machine.address().port}`),
-    ...['224.0.0.251/5353', ...[...resolvers, '192.0.2.53'].map((address) => `${address}/53`)],
+    '224.0.0.251/5353',
+    ...[...resolvers, '192.0.2.53'].map((address) => `${address}/53`),
   ]
   const script = targets.map((target) => `echo query-to-${target} > /dev/udp/${target}; echo done`).join('\n')
   const { text } = await run(['bash', '-c', script], {

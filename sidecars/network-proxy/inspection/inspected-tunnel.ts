@@ -130,6 +130,8 @@ export class InspectedTunnel implements LiveConnection {
     const { attribution } = this
     const record = this.recordFor(destination)
     record.inspected = true
+    // The request for the tunnel itself is none of those inside.
+    record.requests = 0
     const scope = new InspectedScope(destination.host, destination.port, record, attribution, serving.admission)
     if (tls.alpnProtocol === 'h2') new H2Session({ tls, serving, attribution, scope, exempt }).start()
     else new ClientSession(new ClientConnection(tls), serving, attribution, scope).start(Buffer.alloc(0))
