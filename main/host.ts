@@ -20,6 +20,7 @@ import { createConfigs, execSocketPath, type ConfigSources } from './host/sideca
 import { createTables } from './host/tables.ts'
 import { Intents } from './intents.ts'
 import { readLoginEnvironment } from './processes/login-environment.ts'
+import { OwnerVariables } from './processes/owner-variables.ts'
 import { Sampler } from './processes/sampler.ts'
 import { settingsView } from './settings/settings.ts'
 import { ExecServerClient } from './sidecar-clients/exec-server-client.ts'
@@ -122,7 +123,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
   const clients: Clients = {
     exec: new ExecServerClient(links['exec-server']),
-    mcp: new McpServerClient(links['mcp-server']),
+    mcp: new McpServerClient(links['mcp-server'], new OwnerVariables(options.readEnvironment)),
     proxy: new NetworkProxyClient(links['network-proxy']),
   }
   const { exec, proxy } = clients

@@ -172,6 +172,12 @@ export type NetworkProxyConfig = Infer<typeof networkProxyConfig>
 
 // ---------------------------------------------------------------- approvals (sidecar -> host)
 
+// ---------------------------------------------------------------- the owner's variables (mcp-server -> host)
+
+/** `environment/variable` -> `variableValue`: one variable of the owner, e.g. the key of a model provider. */
+export const variableName = object({ name: string })
+export const variableValue = object({ value: nullable(string) })
+
 /** Who asks. The host fills in names from its session table. */
 export const origin = object({
   sessionId: sessionId,

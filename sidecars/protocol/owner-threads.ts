@@ -141,9 +141,11 @@ export interface OwnerThreadCalls {
   'gatehouse/server/read': { params: Empty; result: SessionServer }
   /** Our own: asks a provider for its models, with the key that the variable holds. */
   'gatehouse/provider/check': {
-    params: { baseUrl: string; envKey?: string }
+    params: { baseUrl: string; envKey?: string; key?: string }
     result: { models: string[] }
   }
+  /** Our own: keeps a provider's key in the keychain of the operating system, or forgets it. */
+  'gatehouse/provider/key/set': { params: { providerId: string; key: string | null }; result: Empty }
 }
 export type OwnerThreadMethod = keyof OwnerThreadCalls
 
@@ -180,6 +182,7 @@ const NAMES: Record<OwnerThreadMethod, true> = {
   'modelProvider/list': true,
   'gatehouse/server/read': true,
   'gatehouse/provider/check': true,
+  'gatehouse/provider/key/set': true,
 }
 export const ownerThreadMethod = literal(...(Object.keys(NAMES) as OwnerThreadMethod[]))
 export type {

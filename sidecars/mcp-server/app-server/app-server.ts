@@ -9,6 +9,7 @@ import type { TraceSubmission } from '../engine/submissions.ts'
 import type { Settings } from '../engine/thread-settings.ts'
 import { modelInfo } from '../model/model-catalogue.ts'
 import { resolveProvider } from '../model/provider.ts'
+import { SystemSecrets, type ProviderSecrets } from '../model/provider-secrets.ts'
 import { ResponsesClient } from '../model/responses-client.ts'
 import { ThreadStore } from '../rollout/thread-store.ts'
 import { PendingRequests } from './client-requests.ts'
@@ -49,6 +50,8 @@ export interface AppServerOptions {
   /** Somebody beside the clients who can answer what the engine asks. */
   askAlso?: (clients: ClientRequests) => ClientRequests
   watch?: ThreadWatcher
+  /** Keys of providers; this process's variables and the system's keychain otherwise. */
+  secrets?: ProviderSecrets
   /** Spans around what threads are asked to do. */
   trace?: TraceSubmission
 }
@@ -65,12 +68,14 @@ export class AppServer {
   private readonly connections = new Set<AppConnection>()
   private readonly methods = new MethodTable(new RequestQueues())
   private readonly context: ServerContext
-  private readonly responses = new ResponsesClient()
+  private readonly responses: ResponsesClient
   private readonly asked: ClientRequests
   private idleWaiters: (() => void)[] = []
 
   constructor(private readonly options: AppServerOptions) {
     const nowMs = options.nowMs ?? Date.now
+    const secrets = options.secrets ?? new SystemSecrets()
+    this.responses = new ResponsesClient(secrets)
     const store = new ThreadStore({ home: options.home, nowMs, onProblem: options.log })
     const { watch } = options
     const emit: Emit = watch
@@ -123,6 +128,7 @@ export class AppServer {
         return loaded ? threads.view(loaded) : threadView(stored, { type: 'notLoaded' }, [])
       },
       emit,
+      secrets,
       nowMs,
       servicesFor: (config, originator) => this.services(config, originator, emit, nowMs),
       defaultSettings: settingsFromConfig,

@@ -244,15 +244,20 @@ export class ThreadIndex {
     )
   }
 
-  /** Ids of a turn's items. */
+  /** Ids of a turn's items. Left to itself SQLite goes through all items of the thread, for each of its turns. */
   itemIds(threadId: string, turnId: string): Set<string> {
-    const rows = this.sql('select item_id from items where thread_id=? and turn_id=?').all(threadId, turnId)
+    const byTurn = 'select item_id from items indexed by items_by_turn where thread_id=? and turn_id=?'
+    const rows = this.sql(byTurn).all(threadId, turnId)
     return new Set(rows.map((row) => String(row.item_id)))
   }
 
   /** Takes away an item that a later record tells anew. */
   dropItem(threadId: string, turnId: string, itemId: string): void {
-    this.sql('delete from items where thread_id=? and turn_id=? and item_id=?').run(threadId, turnId, itemId)
+    this.sql('delete from items indexed by items_by_turn where thread_id=? and turn_id=? and item_id=?').run(
+      threadId,
+      turnId,
+      itemId,
+    )
   }
 
   putItem(threadId: string, item: IndexedItem): void {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { decode } from '../../protocol/decode.ts'
 import type { Decision, Scope } from '../../protocol/decision.ts'
-import { approvalsAnswer, type SessionFacts } from '../../protocol/host-channel.ts'
+import { approvalsAnswer, variableValue, type SessionFacts } from '../../protocol/host-channel.ts'
 import type { SessionId } from '../../protocol/ids.ts'
 import { canonicalSubject, subject, type Subject } from '../../protocol/subject.ts'
 import type { RpcPeer } from '../../rpc/peer.ts'
@@ -64,6 +64,11 @@ export class PeerHostLink implements HostLink {
   decide({ sessionId, toolCallId, toolName, input }: ToolUseQuestion, signal: AbortSignal): Promise<Decision> {
     const asked: Subject = { kind: 'toolUse', toolName, input }
     return this.ask({ sessionId, toolCallId, subject: asked, scopes: ['once', 'session', 'always'] }, signal)
+  }
+
+  /** A variable of the owner; undefined when it is not set. */
+  async variable(name: string): Promise<string | undefined> {
+    return (await this.peer.request('environment/variable', { name }, variableValue)).value ?? undefined
   }
 
   /** Like `decide`, about any subject. */
