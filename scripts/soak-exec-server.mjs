@@ -177,6 +177,30 @@ const WORK = {
     must(Buffer.from(dataBase64, 'base64').equals(bytes), 'files')
     await client.call('fs/remove', { path })
   },
+  /** A proxy of its own, asked for a host that it refuses. */
+  async proxied(client) {
+    const proxy = {
+      enabled: true,
+      enableSocks5: true,
+      enableSocks5Udp: false,
+      allowUpstreamProxy: false,
+      dangerouslyAllowAllUnixSockets: false,
+      mode: 'full',
+      allowLocalBinding: false,
+      domains: { 'no.test': 'deny' },
+    }
+    const script =
+      'exec 3<>"/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}"; printf "GET http://no.test/ HTTP/1.0\\r\\nHost: no.test\\r\\n\\r\\n" >&3; head -1 <&3'
+    const { output } = await client.run(['bash', '-c', script], { networkProxy: { proxy } })
+    must(String(output).startsWith('HTTP/1.1 403'), `proxied: ${output}`)
+  },
+  /** Login shells, most of them from a snapshot. */
+  async login(client, random) {
+    const shellSnapshot = { scopeId: `${client.sessionId} ${random(3)}`, shell: { name: 'bash', path: '/bin/bash' } }
+    const env = { PATH: '/usr/bin:/bin', HOME: folder }
+    const { output } = await client.run(['/bin/bash', '-lc', 'echo "$0"'], { shellSnapshot, env })
+    must(String(output) === '/bin/bash\n', `login: ${output}`)
+  },
   async nonsense(client) {
     client.socket.send('{nonsense')
     const missing = await client

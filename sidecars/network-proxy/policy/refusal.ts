@@ -108,7 +108,8 @@ export function refusalCode(reason: RefusalReason): string {
 /** The refusal in one line of plain ASCII-safe text, for bodies, logs and people. */
 export function refusalText(refusal: Refusal): string {
   const { sentence, remedy } = WORDING[refusal.reason]
-  const detail = refusal.detail === undefined ? '' : `: ${sanitize(refusal.detail)}`
+  const words = refusal.detail ?? refusal.told?.reason
+  const detail = words === undefined ? '' : `: ${sanitize(words)}`
   return `${sentence}${detail}. ${DELIBERATE} ${remedy}`
 }
 
