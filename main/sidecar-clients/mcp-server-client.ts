@@ -1,7 +1,8 @@
 import type { ThreadNews } from '../../preload/api.ts'
 import { unknown } from '../../sidecars/protocol/decode.ts'
-import { threadsNews, type McpServerConfig } from '../../sidecars/protocol/host-channel.ts'
+import { threadsNews, variableName, type McpServerConfig } from '../../sidecars/protocol/host-channel.ts'
 import type { OwnerThreadCalls, OwnerThreadMethod } from '../../sidecars/protocol/owner-threads.ts'
+import type { OwnerVariables } from '../processes/owner-variables.ts'
 import { receiveSessions, type SessionNews } from './exec-server-client.ts'
 import type { SidecarLink } from './sidecar-link.ts'
 
@@ -12,7 +13,12 @@ const THREAD_CALL_MS = 30_000
 export class McpServerClient {
   private readonly newsListeners = new Set<(news: ThreadNews) => void>()
 
-  constructor(private readonly link: SidecarLink) {}
+  constructor(
+    private readonly link: SidecarLink,
+    variables: OwnerVariables,
+  ) {
+    link.onRequest('environment/variable', variableName, async ({ name }) => ({ value: await variables.get(name) }))
+  }
 
   receive(news: SessionNews): void {
     receiveSessions(this.link, news)

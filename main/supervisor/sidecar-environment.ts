@@ -18,6 +18,8 @@ const PASSED_ON = [
   'XDG_CONFIG_HOME',
   'XDG_DATA_HOME',
   'SYSTEMROOT',
+  // The way to the keychain on Linux.
+  'DBUS_SESSION_BUS_ADDRESS',
 ]
 /** Where traces go. */
 const PASSED_ON_PREFIX = 'OTEL_'

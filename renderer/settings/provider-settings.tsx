@@ -41,6 +41,7 @@ export function ProviderSettings(): ReactNode {
 interface Checked {
   baseUrl: string
   envKey: string
+  key: string
   models: readonly string[]
 }
 
@@ -49,36 +50,48 @@ function AddProvider({ onAdded }: { onAdded: () => void }): ReactNode {
   const [name, setName] = useState('')
   const [baseUrl, setBaseUrl] = useState('')
   const [envKey, setEnvKey] = useState('')
+  const [key, setKey] = useState('')
   const [model, setModel] = useState('')
   const [checked, setChecked] = useState<Checked | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
-  const isChecked = checked?.baseUrl === baseUrl && checked.envKey === envKey
+  const isChecked = checked?.baseUrl === baseUrl && checked.envKey === envKey && checked.key === key
 
   const check = (): void => {
     setFailure(null)
-    void call('gatehouse/provider/check', { baseUrl, ...(envKey !== '' && { envKey }) }).then((outcome) => {
+    const from = { baseUrl, ...(envKey !== '' && { envKey }), ...(key !== '' && { key }) }
+    void call('gatehouse/provider/check', from).then((outcome) => {
       if (!outcome.ok) return setFailure(outcome.message)
-      setChecked({ baseUrl, envKey, models: outcome.value.models })
+      setChecked({ baseUrl, envKey, key, models: outcome.value.models })
       setModel(outcome.value.models[0] ?? '')
     })
   }
   const add = (): void => {
     if (!NAME.test(name)) return setFailure('Name: use letters, digits, - and _ only.')
-    const provider = { name, base_url: baseUrl, ...(envKey !== '' && { env_key: envKey }) }
+    const provider = {
+      name,
+      base_url: baseUrl,
+      ...(envKey !== '' && { env_key: envKey }),
+      ...(key !== '' && { keychain: true }),
+    }
     const edits = [
       { keyPath: `model_providers.${name}`, value: provider, mergeStrategy: 'replace' as const },
       { keyPath: 'model_provider', value: name, mergeStrategy: 'replace' as const },
       ...(model === '' ? [] : [{ keyPath: 'model', value: model, mergeStrategy: 'replace' as const }]),
     ]
-    void call('config/batchWrite', { edits }).then((outcome) => {
-      setFailure(outcome.ok ? null : outcome.message)
-      if (!outcome.ok) return
-      setName('')
-      setBaseUrl('')
-      setEnvKey('')
-      setChecked(null)
-      onAdded()
-    })
+    // The key first: a provider without its key would only fail.
+    const kept = key === '' ? null : call('gatehouse/provider/key/set', { providerId: name, key })
+    void Promise.resolve(kept)
+      .then((outcome) => (outcome && !outcome.ok ? outcome : call('config/batchWrite', { edits })))
+      .then((outcome) => {
+        setFailure(outcome.ok ? null : outcome.message)
+        if (!outcome.ok) return
+        setName('')
+        setKey('')
+        setBaseUrl('')
+        setEnvKey('')
+        setChecked(null)
+        onAdded()
+      })
   }
   return (
     <details className="add-provider">
@@ -91,6 +104,13 @@ function AddProvider({ onAdded }: { onAdded: () => void }): ReactNode {
           value={envKey}
           onChange={setEnvKey}
           placeholder="MY_SERVER_KEY"
+        />
+        <Text
+          label="or the key itself, kept in the keychain of this computer"
+          value={key}
+          onChange={setKey}
+          placeholder=""
+          isSecret
         />
         {failure && <ErrorNote message={failure} />}
         <p className="meta" role="status">
@@ -128,15 +148,18 @@ interface TextProps {
   label: string
   value: string
   placeholder: string
+  isSecret?: boolean
   onChange: (value: string) => void
 }
 
-function Text({ label, value, placeholder, onChange }: TextProps): ReactNode {
+function Text({ label, value, placeholder, isSecret, onChange }: TextProps): ReactNode {
   return (
     <label>
       {label}
       <input
         className="field code"
+        type={isSecret ? 'password' : 'text'}
+        autoComplete="off"
         value={value}
         placeholder={placeholder}
         spellCheck={false}

@@ -1,6 +1,7 @@
 /** What the app server is made of under a host. Loaded with its first use. */
 import type { CommandStarter } from '../engine/services.ts'
 import type { PeerHostLink } from '../sessions/host-link.ts'
+import { SystemSecrets } from '../model/provider-secrets.ts'
 import { AgentThreads } from './agent-threads.ts'
 import { startTracing, type Tracing } from '../tracing/start-tracing.ts'
 import { AppServer } from './app-server.ts'
@@ -46,6 +47,8 @@ export async function createHostedParts({ home, exec, host, send, log }: HostedO
     sandboxRoots: sandboxRootsOf,
     shell: loginShell(),
     log,
+    // The owner's shell is the host's to ask.
+    secrets: new SystemSecrets((name) => host.variable(name)),
     ...(tracing && { trace: tracing.trace }),
     askAlso: (clients) => new HostApprovals(clients, host),
     watch: {

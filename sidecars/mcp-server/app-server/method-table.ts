@@ -102,6 +102,7 @@ function asWireError(error: unknown): unknown {
     'ReviewTargetError',
     'PathError',
     'RealtimeRefused',
+    'KeychainError',
     'DecodeError',
   ].includes(name)
     ? invalidRequest(message)

@@ -1,5 +1,6 @@
 /** Asks a model server what it has: the check behind "Test connection". */
 import { providerHeaders, resolveProvider } from './provider.ts'
+import type { ProviderSecrets } from './provider-secrets.ts'
 
 const ANSWER_MS = 10_000
 
@@ -8,12 +9,14 @@ const ANSWER_MS = 10_000
  * or the key's variable is not set.
  */
 export async function listModels(
-  { baseUrl, envKey }: { baseUrl: string; envKey?: string },
-  env: NodeJS.ProcessEnv = process.env,
+  { baseUrl, envKey, key }: { baseUrl: string; envKey?: string; key?: string },
+  secrets: ProviderSecrets,
 ): Promise<string[]> {
-  const provider = resolveProvider('new', { new: { base_url: baseUrl, ...(envKey && { env_key: envKey }) } })
+  const provider = resolveProvider('new', {
+    new: { base_url: baseUrl, ...(envKey && { env_key: envKey }), ...(key && { experimental_bearer_token: key }) },
+  })
   const url = `${provider.base_url}/models`
-  const headers = providerHeaders(provider, env)
+  const headers = await providerHeaders(provider, secrets)
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(ANSWER_MS) }).catch((error: Error) => {
     const cause = error.cause instanceof Error ? error.cause.message : error.message
     throw new Error(`${url} cannot be reached: ${cause}`)

@@ -13,6 +13,8 @@ import {
   type Infer,
 } from '../../protocol/decode.ts'
 
+import type { ProviderSecrets } from './provider-secrets.ts'
+
 const MAX_RETRIES = 100
 
 /** The keys of `[model_providers.<id>]` (Codex config.toml names; numbers are that program's defaults). */
@@ -22,6 +24,8 @@ const providerKeys = object({
   /** Environment variable that holds the key; read when a request is made. */
   env_key: optional(string),
   env_key_instructions: optional(string),
+  /** The key is in the keychain of the operating system, kept under the provider's id. Ours. */
+  keychain: withDefault(boolean, false),
   experimental_bearer_token: optional(string),
   wire_api: withDefault(literal('responses'), 'responses' as const),
   query_params: withDefault(record(string), {}),
@@ -45,6 +49,7 @@ export type ModelProvider = Required<
     | 'stream_max_retries'
     | 'stream_idle_timeout_ms'
     | 'requires_openai_auth'
+    | 'keychain'
   >
 > & {
   id: string
@@ -93,24 +98,39 @@ export function resolveProvider(id: string, configured: Record<string, unknown>)
   }
 }
 
-/** A provider's key is missing; the text says which variable to set. */
+/** A provider's key is missing; the text says where it is looked for. */
 export class MissingKey extends Error {}
 
 /**
- * Headers for one request: bearer key, configured headers and headers from the environment.
- * @throws MissingKey when `env_key` names a variable that is unset or empty
+ * Headers for one request: bearer key, configured headers and headers from the environment. A key in the
+ * configuration wins, then the keychain, then the variable.
+ * @throws MissingKey when there is none where the configuration says; KeychainError
  */
-export function providerHeaders(provider: ModelProvider, env: NodeJS.ProcessEnv): Record<string, string> {
+export async function providerHeaders(
+  provider: ModelProvider,
+  secrets: ProviderSecrets,
+): Promise<Record<string, string>> {
   const headers: Record<string, string> = { ...provider.http_headers }
   for (const [name, variable] of Object.entries(provider.env_http_headers)) {
-    const value = env[variable]
-    if (value !== undefined && value.trim() !== '') headers[name] = value
+    const value = await secrets.variable(variable)
+    if (value !== undefined) headers[name] = value
   }
-  const key = provider.experimental_bearer_token ?? (provider.env_key === undefined ? undefined : env[provider.env_key])
+  const key = provider.experimental_bearer_token ?? (await secretKey(provider, secrets))
   if (key !== undefined && key !== '') headers.authorization = `Bearer ${key}`
-  else if (provider.env_key !== undefined)
-    throw new MissingKey(
-      `Missing environment variable: \`${provider.env_key}\`. ${provider.env_key_instructions ?? `It holds the key of ${provider.name}; set it and start the session again.`}`,
-    )
   return headers
+}
+
+async function secretKey(provider: ModelProvider, secrets: ProviderSecrets): Promise<string | undefined> {
+  const { id, name, env_key, env_key_instructions, keychain } = provider
+  const kept = keychain ? await secrets.kept(id) : null
+  if (kept !== null) return kept
+  if (env_key === undefined) {
+    if (!keychain) return undefined
+    throw new MissingKey(`The keychain has no key for ${name}. Give it one in Settings, Model providers.`)
+  }
+  const value = await secrets.variable(env_key)
+  if (value !== undefined) return value
+  throw new MissingKey(
+    `Missing environment variable: \`${env_key}\`. ${env_key_instructions ?? `It holds the key of ${name}; set it and start the session again.`}`,
+  )
 }

@@ -6,6 +6,7 @@ import { DecodeError } from '../../protocol/decode.ts'
 import { EventStreamReader } from './event-stream.ts'
 import { delayInText, ModelFailure } from './model-failure.ts'
 import { resolveProvider, type ModelProvider } from './provider.ts'
+import { SystemSecrets } from './provider-secrets.ts'
 import { backOffMs, ResponsesClient, type ResponseEvent } from './responses-client.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
@@ -29,7 +30,7 @@ beforeEach(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   provider = resolveProvider('fake', { fake: { base_url, request_max_retries: 2, stream_idle_timeout_ms: 300 } })
-  client = new ResponsesClient()
+  client = new ResponsesClient(new SystemSecrets(() => undefined))
 })
 afterEach(() => {
   client.close()
@@ -41,8 +42,7 @@ const sse = (...events: object[]): string => events.map((e) => `event: x\ndata: 
 const completed = { type: 'response.completed', response: { id: 'r1' } }
 const stream = async (signal = new AbortController().signal): Promise<ResponseEvent[]> => {
   const seen: ResponseEvent[] = []
-  for await (const events of client.stream(provider, '{"model":"m"}', { signal, headers: {}, env: {} }))
-    seen.push(...events)
+  for await (const events of client.stream(provider, '{"model":"m"}', { signal, headers: {} })) seen.push(...events)
   return seen
 }
 const failure = async (): Promise<ModelFailure> => {
@@ -149,7 +149,7 @@ describe('a response stream', () => {
       ]
     })
     const reading = (async () => {
-      for await (const _ of client.stream(provider, '{}', { signal: controller.signal, headers: {}, env: {} }))
+      for await (const _ of client.stream(provider, '{}', { signal: controller.signal, headers: {} }))
         controller.abort(new Error('stop'))
     })()
     await expect(reading).rejects.toThrow('stop')

@@ -3,7 +3,9 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { EventStreamReader } from './event-stream.ts'
 import { failureOfResponse, failureOfStatus, ModelFailure } from './model-failure.ts'
+import { KeychainError } from './keychain.ts'
 import { MissingKey, providerHeaders, type ModelProvider } from './provider.ts'
+import { SystemSecrets, type ProviderSecrets } from './provider-secrets.ts'
 
 /** One event of the stream, with `type` such as `response.output_item.done`. */
 export interface ResponseEvent {
@@ -14,7 +16,6 @@ export interface ResponseEvent {
 export interface StreamOptions {
   signal: AbortSignal
   headers: Record<string, string>
-  env?: NodeJS.ProcessEnv
 }
 
 const BACK_OFF_BASE_MS = 200
@@ -32,6 +33,8 @@ export function backOffMs(attempt: number, serverDelayMs: number | null, random:
 export class ResponsesClient {
   private readonly http = new HttpAgent({ keepAlive: true, noDelay: true })
   private readonly https = new HttpsAgent({ keepAlive: true, noDelay: true })
+
+  constructor(private readonly secrets: ProviderSecrets = new SystemSecrets()) {}
 
   /**
    * Sends `body` and yields the events in arrays as they arrive together. Ends after
@@ -96,7 +99,8 @@ export class ResponsesClient {
       return failureOfStatus(status, await readText(response), retryAfterMs(response))
     } catch (error) {
       options.signal.throwIfAborted()
-      if (error instanceof MissingKey) return new ModelFailure('unauthorized', error.message)
+      if (error instanceof MissingKey || error instanceof KeychainError)
+        return new ModelFailure('unauthorized', error.message)
       if (error instanceof ModelFailure) return error
       return new ModelFailure(
         { httpConnectionFailed: { httpStatusCode: null } },
@@ -106,7 +110,7 @@ export class ResponsesClient {
     }
   }
 
-  private send(
+  private async send(
     provider: ModelProvider,
     method: string,
     path: string,
@@ -118,7 +122,7 @@ export class ResponsesClient {
     const secure = url.protocol === 'https:'
     const headers: Record<string, string | number> = {
       ...options.headers,
-      ...providerHeaders(provider, options.env ?? process.env),
+      ...(await providerHeaders(provider, this.secrets)),
       accept: body === undefined ? 'application/json' : 'text/event-stream',
     }
     if (body !== undefined) {

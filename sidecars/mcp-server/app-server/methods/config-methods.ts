@@ -1,5 +1,15 @@
 /** `config/*`, models, and the catalogues of things that this server does not have. */
-import { array, boolean, literal, object, optional, string, unknown, withDefault } from '../../../protocol/decode.ts'
+import {
+  array,
+  boolean,
+  literal,
+  nullable,
+  object,
+  optional,
+  string,
+  unknown,
+  withDefault,
+} from '../../../protocol/decode.ts'
 import { listModels } from '../../model/list-models.ts'
 import { BUILT_IN_PROVIDER_IDS } from '../../model/provider.ts'
 import { modelEntries } from '../../model/model-catalogue.ts'
@@ -74,13 +84,23 @@ export function configMethods(context: ServerContext): Record<string, Method> {
         return { data: [...ids].map((id) => ({ id })) }
       },
     }),
-    'gatehouse/provider/check': method(object({ baseUrl: string, envKey: optional(string) }), {
-      run: async ({ baseUrl, envKey }) => {
+    'gatehouse/provider/check': method(object({ baseUrl: string, envKey: optional(string), key: optional(string) }), {
+      run: async ({ baseUrl, envKey, key }) => {
         try {
-          return { models: await listModels({ baseUrl, ...(envKey && { envKey }) }) }
+          const from = { baseUrl, ...(envKey && { envKey }), ...(key && { key }) }
+          return { models: await listModels(from, context.secrets) }
         } catch (error) {
           throw invalidRequest((error as Error).message)
         }
+      },
+    }),
+    'gatehouse/provider/key/set': method(object({ providerId: string, key: nullable(string) }), {
+      queue: configQueue('exclusive'),
+      run: async ({ providerId, key }) => {
+        if (providerId === '') throw invalidRequest('providerId must not be empty')
+        if (key?.trim() === '') throw invalidRequest('key must not be empty')
+        await context.secrets.keep(providerId, key?.trim() ?? null)
+        return {}
       },
     }),
     'collaborationMode/list': method(unknown, {

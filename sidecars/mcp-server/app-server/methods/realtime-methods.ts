@@ -14,6 +14,7 @@ import {
 } from '../../../protocol/decode.ts'
 import type { RealtimeStart } from '../../engine/thread-realtime.ts'
 import { resolveProvider } from '../../model/provider.ts'
+import type { ProviderSecrets } from '../../model/provider-secrets.ts'
 import { openCall, realtimeTarget } from '../../realtime/realtime-target.ts'
 import { HAND_OVER_TOOL, SAMPLE_RATE, type SessionWishes } from '../../realtime/realtime-wire.ts'
 import { DEFAULT_VOICE, isVoice, REALTIME_VOICES } from '../../realtime/voices.ts'
@@ -76,7 +77,7 @@ export function realtimeMethods(context: ServerContext): Record<string, Method> 
         check(params)
         const loaded = thread(params.threadId)
         const { config } = await context.configFile.load()
-        await loaded.session.startRealtime(startOf(params, loaded, config))
+        await loaded.session.startRealtime(startOf(params, loaded, config, context.secrets))
         return {}
       },
     }),
@@ -121,7 +122,12 @@ function check({ version, voice, initialItems }: StartParams): void {
     throw invalidRequest('initialItems: only v3 has them; use thread/realtime/appendText')
 }
 
-function startOf(params: StartParams, { session }: LoadedThread, config: ConfigTable): RealtimeStart {
+function startOf(
+  params: StartParams,
+  { session }: LoadedThread,
+  config: ConfigTable,
+  secrets: ProviderSecrets,
+): RealtimeStart {
   const text = (key: string): string | undefined =>
     typeof config[key] === 'string' ? (config[key] as string) : undefined
   const model = params.model ?? text('experimental_realtime_ws_model') ?? DEFAULT_MODEL
@@ -151,10 +157,10 @@ function startOf(params: StartParams, { session }: LoadedThread, config: ConfigT
           : { ...own, ...resolveProvider('realtime', { realtime: { base_url: base } }), env_key: own.env_key }
       const { transport } = params
       if (transport?.type === 'existingCall')
-        return { target: await realtimeTarget(provider, { callId: transport.callId }), sdp: null }
-      if (transport?.type !== 'webrtc') return { target: await realtimeTarget(provider, { model }), sdp: null }
-      const { sdp, callId } = await openCall(provider, model, wishes, transport.sdp)
-      return { target: await realtimeTarget(provider, { callId }), sdp }
+        return { target: await realtimeTarget(provider, secrets, { callId: transport.callId }), sdp: null }
+      if (transport?.type !== 'webrtc') return { target: await realtimeTarget(provider, secrets, { model }), sdp: null }
+      const { sdp, callId } = await openCall(provider, model, wishes, transport.sdp, secrets)
+      return { target: await realtimeTarget(provider, secrets, { callId }), sdp }
     },
   }
 }

@@ -2,6 +2,7 @@
 import type { Emit } from '../../../protocol/app-server/notifications.ts'
 import type { EngineServices } from '../../engine/services.ts'
 import type { Settings } from '../../engine/thread-settings.ts'
+import type { ProviderSecrets } from '../../model/provider-secrets.ts'
 import type { ThreadStore } from '../../rollout/thread-store.ts'
 import type { PendingRequests } from '../client-requests.ts'
 import type { ConfigFile, ConfigTable } from '../config-file.ts'
@@ -26,6 +27,7 @@ export interface ServerContext {
   /** A thread as lists show it, loaded or not. */
   viewStored: (stored: StoredThread) => Thread
   emit: Emit
+  secrets: ProviderSecrets
   nowMs: () => number
   /** Services of one thread: its provider table comes from its own configuration. */
   servicesFor: (config: ConfigTable, originator: string) => EngineServices
