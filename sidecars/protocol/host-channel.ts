@@ -150,6 +150,8 @@ export const networkProxyConfig = object({
    * it and names what is wrong in it; `problem` says why there is no text.
    */
   ownerFile: optional(object({ path: string, text: optional(string), problem: optional(string) })),
+  /** Of the owner's environment: authorities, parent proxies, and the secrets that the file names. */
+  environment: withDefault(record(string), {}),
   allowUpstreamProxy: withDefault(boolean, false),
   /** Off: nothing listens and nothing is forwarded. */
   enabled: withDefault(boolean, true),
@@ -170,13 +172,13 @@ export type ExecServerConfig = Infer<typeof execServerConfig>
 export type McpServerConfig = Infer<typeof mcpServerConfig>
 export type NetworkProxyConfig = Infer<typeof networkProxyConfig>
 
-// ---------------------------------------------------------------- approvals (sidecar -> host)
-
 // ---------------------------------------------------------------- the owner's variables (mcp-server -> host)
 
 /** `environment/variable` -> `variableValue`: one variable of the owner, e.g. the key of a model provider. */
 export const variableName = object({ name: string })
 export const variableValue = object({ value: nullable(string) })
+
+// ---------------------------------------------------------------- approvals (sidecar -> host)
 
 /** Who asks. The host fills in names from its session table. */
 export const origin = object({
