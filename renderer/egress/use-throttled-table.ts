@@ -5,6 +5,8 @@ import { useHostLink } from '../feed/feed-context.tsx'
 import type { Table } from '../feed/tables.ts'
 
 const LOOK_EVERY_MS = 250
+/** With very many rows less often, so that deriving never takes most of the time. */
+const ROWS_PER_MS = 100
 
 export function useThrottledConnections(): Table<ConnectionView> {
   const { store } = useHostLink()
@@ -21,7 +23,8 @@ export function useThrottledConnections(): Table<ConnectionView> {
         notify()
       }
       const unsubscribe = store.subscribe(() => {
-        if (store.getState().tables.connections !== seen.current) timer ??= setTimeout(look, LOOK_EVERY_MS)
+        if (store.getState().tables.connections !== seen.current)
+          timer ??= setTimeout(look, Math.max(LOOK_EVERY_MS, seen.current.rows.size / ROWS_PER_MS))
       })
       look()
       return () => {

@@ -257,6 +257,13 @@ const OPTIONAL: (Tool & { needs: string[] })[] = [
     shows: /hello from the origin/,
   },
   {
+    name: 'python httpx',
+    needs: ['python3', '-c', 'import httpx'],
+    argv: (base) =>
+      PYTHON(`import httpx; r = httpx.get(${JSON.stringify(`${base}/hello`)}); print(r.text); r.raise_for_status()`),
+    shows: /hello from the origin/,
+  },
+  {
     name: 'node undici',
     needs: [process.execPath, '-e', `require(${UNDICI}).EnvHttpProxyAgent.name`],
     argv: (base) =>
@@ -278,7 +285,8 @@ const OPTIONAL: (Tool & { needs: string[] })[] = [
         `fetch(${JSON.stringify(`${base}/hello`)}).then(async (r) => { console.log(await r.text()); process.exit(r.ok ? 0 : 1) }, (e) => { console.log(e); process.exit(1) })`,
       ),
     shows: /hello from the origin/,
-    silent: ['tunnel'],
+    // It opens a tunnel for plain HTTP, too.
+    silent: ['plain', 'tunnel'],
   },
   {
     name: 'cargo',
