@@ -56,7 +56,7 @@ export function createTables(foundation: Foundation, proxy: NetworkProxyClient):
     contextOf: ({ id, sessionId }) => ({ sessionTitle: titleOf(sessionId), ...connections.countsOf(id) }),
     publish: (id, view) => publish(feed, 'processes', id, view),
     onLife: (facts) => {
-      sessions.noteActivity(facts.sessionId, facts.state === 'starting' ? lineOf(facts.argv) : undefined)
+      sessions.noteActivity(facts.sessionId, facts.state === 'starting' ? activityLine(facts.argv) : undefined)
       if (isAlive(facts)) return
       void leases.revokeProcess(facts.id)
       approvals.withdrawProcess(facts.id, 'its process ended')
@@ -112,5 +112,3 @@ function publish<T extends TableName>(feed: Feed, table: T, id: string, view: Pa
   else feed.set(table, id, view as never)
 }
 
-const lineOf = (argv: string[]): string =>
-  subjectLine({ kind: 'command', argv, cwd: '', envChanges: {}, tty: false, stdin: 'none', sandbox: 'none' })

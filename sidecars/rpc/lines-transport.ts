@@ -4,6 +4,8 @@ import { DEFAULT_MAX_LINE_BYTES, LineSplitter, type Line } from './line-splitter
 import { OutgoingGauge, type QueueLimits } from './outgoing-gauge.ts'
 import type { CloseReason, Transport, TransportHandlers } from './transport.ts'
 
+const LINE_END = Buffer.from('\n')
+
 export interface LinesTransportOptions extends Partial<QueueLimits> {
   /** Longer lines are skipped and reported; default 64 MiB. */
   maxLineBytes?: number
@@ -56,16 +58,25 @@ export class LinesTransport implements Transport {
   }
 
   send(text: string): boolean {
+    return this.write([Buffer.from(`${text}\n`, 'utf8')])
+  }
+
+  sendBytes(pieces: readonly Uint8Array[]): boolean {
+    return this.write([...pieces, LINE_END])
+  }
+
+  /** Queues the pieces of one line. */
+  private write(pieces: readonly Uint8Array[]): boolean {
     if (this.delivery.ended || this.outputFailure) return true
-    const line = Buffer.from(`${text}\n`, 'utf8')
-    if (this.gauge.wouldOverflow(line.length)) {
+    const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    if (this.gauge.wouldOverflow(bytes)) {
       const message = `the other side does not read: ${this.gauge.queuedBytes} bytes are waiting`
       this.end({ code: 'overflow', message })
       return false
     }
-    const hasRoom = this.gauge.add(line.length)
+    const hasRoom = this.gauge.add(bytes)
     this.corkForThisTurn()
-    this.output.write(line, () => this.gauge.remove(line.length))
+    for (const piece of pieces) this.output.write(piece, () => this.gauge.remove(piece.length))
     return hasRoom
   }
 

@@ -36,6 +36,8 @@ export interface Transport {
    * `overflow`: a peer that never reads cannot grow us without limit.
    */
   send(text: string): boolean
+  /** `send` for a message that is UTF-8 already, in pieces that stay as they are; not every carrier can. */
+  sendBytes?(pieces: readonly Uint8Array[]): boolean
   /** Resolves when the queue is below the low-water mark, or the transport has closed. */
   drained(): Promise<void>
   /** Bytes accepted by `send` and not yet handed to the operating system. */

@@ -206,3 +206,20 @@ test('a port is acknowledged only when the owner took the message', async () => 
   expect(messages).toEqual(['x'.repeat(20)])
   expect(a.queuedBytes).toBe(0)
 })
+
+test('a message that comes as bytes in pieces is one message, in its order among the others', async () => {
+  let able = 0
+  for (const name of Object.keys(LINKS)) {
+    const { a, b } = await link(name)
+    if (!a.sendBytes) continue
+    able++
+    const { messages } = listen(b)
+    a.send('1')
+    const bytes = Buffer.from(`"${'grün '.repeat(100_000)}"`)
+    a.sendBytes([bytes.subarray(0, 4), bytes.subarray(4, 4), bytes.subarray(4, 70_003), bytes.subarray(70_003)])
+    a.send('2')
+    await until(() => messages.length === 3)
+    expect([messages[0], messages[1] === bytes.toString('utf8'), messages[2]], name).toEqual(['1', true, '2'])
+  }
+  expect(able).toBeGreaterThan(0)
+})

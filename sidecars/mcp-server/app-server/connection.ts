@@ -91,7 +91,10 @@ export class AppConnection {
   }
 
   answer(id: RpcId, result: unknown): void {
-    this.sendText(withJsonTexts(() => withoutVersion(formatMessage({ kind: 'result', id, result }))))
+    const text = withJsonTexts(() => withoutVersion(formatMessage({ kind: 'result', id, result })))
+    if (typeof text === 'string') this.sendText(text)
+    else if (this.transport.sendBytes) this.transport.sendBytes(text)
+    else this.sendText(Buffer.concat(text).toString('utf8'))
   }
 
   refuse(id: RpcId, error: unknown): void {

@@ -56,7 +56,7 @@ export function settledTurns<T extends Pick<Turn, 'id' | 'status'>>(
 
 /** Turns for the wire whose items are text already. */
 export function turnsText(turns: readonly TurnText[], activeTurnId: string | null): JsonText {
-  const pieces: string[] = []
+  const pieces: (string | Buffer)[] = []
   for (const { turn, items } of turns) {
     const [settled] = settledTurns([turn], activeTurnId)
     pieces.push(`${pieces.length > 0 ? ',' : '['}${JSON.stringify(settled).slice(0, -1)},"items":[`, ...items, ']}')

@@ -74,7 +74,7 @@ async function both(content: string | Buffer) {
   const texts = await readTurnTexts(thread, nowhere)
   const told = texts.map(({ turn, items }) => ({
     ...turn,
-    items: JSON.parse(`[${items.join('')}]`) as { id: string }[],
+    items: JSON.parse(`[${Buffer.concat(items).toString('utf8')}]`) as { id: string }[],
   }))
   const { projection } = await readThread(thread, nowhere, 'turns')
   expect(told).toEqual(JSON.parse(JSON.stringify(projection.turns)))

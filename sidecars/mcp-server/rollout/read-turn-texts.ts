@@ -15,8 +15,8 @@ import { TurnProjection } from './turn-projection.ts'
 
 export interface TurnText {
   turn: Omit<Turn, 'items'>
-  /** The items' JSON with commas between them, in pieces. */
-  items: string[]
+  /** The items' JSON (UTF-8) with commas between them, in pieces. */
+  items: Buffer[]
 }
 
 /** @param findPath where the file of a thread (a base) stands; null when it is gone */
@@ -29,7 +29,7 @@ export async function readTurnTexts(
   const { projection } = await readThread(thread, findPath, 'turns')
   return projection.turns.map(({ items, ...turn }) => ({
     turn,
-    items: [items.map((item) => JSON.stringify(item)).join(',')],
+    items: [Buffer.from(items.map((item) => JSON.stringify(item)).join(','), 'utf8')],
   }))
 }
 
@@ -162,7 +162,7 @@ class TurnTextCopier {
 class CopiedItems {
   /** Pieces since the last `settle`. */
   parts: string[] = []
-  readonly settled: string[] = []
+  readonly settled: Buffer[] = []
   private readonly idHashes: number[] = []
 
   /** An item follows. */
@@ -172,7 +172,7 @@ class CopiedItems {
 
   /** Lets go of the piece of the file that the parts are slices of. */
   settle(): void {
-    this.settled.push(this.parts.join(''))
+    this.settled.push(Buffer.from(this.parts.join(''), 'utf8'))
     this.parts = []
   }
 

@@ -136,6 +136,12 @@ export class RolloutIndexer {
         if (event.git !== undefined) thread.gitInfo = event.git as GitInfo | null
         if (event.project_id !== undefined) thread.projectId = event.project_id as string | null
         return
+      case 'thread_settings_applied': {
+        // Changed between turns; other programs' records have another shape and say it with the next turn.
+        const settings = event.thread_settings as RecordPayload | undefined
+        if (settings?.sandbox_policy !== undefined) this.row.turnContext = settings
+        return
+      }
       case 'thread_extras':
         this.row.extras = event
         this.stateChanged = true

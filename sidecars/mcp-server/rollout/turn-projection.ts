@@ -18,6 +18,9 @@ interface HistoryMark {
   length: number
   /** Started by a person's message; only these count for a rollback. */
   userTurn: boolean
+  /** What held before it. */
+  turnContext: RecordPayload | null
+  tokenUsage: RecordPayload | null
 }
 
 export class TurnProjection {
@@ -124,7 +127,13 @@ export class TurnProjection {
     }
     this.byId.set(turnId, turn)
     this.turns.push(turn)
-    this.marks.push({ turnId, length: this.history.length, userTurn: false })
+    this.marks.push({
+      turnId,
+      length: this.history.length,
+      userTurn: false,
+      turnContext: this.turnContext,
+      tokenUsage: this.tokenUsage,
+    })
   }
 
   private endTurn(event: RecordPayload, status: Turn['status']): void {
@@ -184,6 +193,7 @@ export class TurnProjection {
         this.places.clear()
         this.marks = []
         this.history = []
+        this.tokenUsage = null
         return
       }
       this.cutAt(at)
@@ -191,7 +201,9 @@ export class TurnProjection {
   }
 
   private cutAt(at: number): void {
-    const { turnId, length } = this.marks[at]!
+    const { turnId, length, turnContext, tokenUsage } = this.marks[at]!
+    this.turnContext = turnContext ?? this.turnContext
+    this.tokenUsage = tokenUsage
     while ((this.beforeCompaction.at(-1)?.marks ?? -1) > at) this.history = this.beforeCompaction.pop()!.history
     this.marks.length = at
     this.history = this.history.slice(0, length)
