@@ -6,10 +6,10 @@ import { DayCounters } from '../egress/day-counters.ts'
 import { Leases } from '../egress/leases.ts'
 import type { Feed } from '../feed/feed.ts'
 import { isAlive, Processes } from '../processes/processes.ts'
+import { activityLine } from '../sessions/activity-line.ts'
 import { Sessions, type NamedSession } from '../sessions/sessions.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { NetworkProxyClient } from '../sidecar-clients/network-proxy-client.ts'
-import { subjectLine } from '../audit/subject-line.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Sessions, processes, connections and requests of this run, each joined with the others. */

@@ -367,6 +367,12 @@ describe('fs/walk', () => {
       message: 'filesystem walk limits exceed maximums: depth=64, directories=10000, entries=50000',
     })
   })
+  it.each([[{ maxDirectories: 0 }], [{ maxEntries: 0 }]])('refuses %j', async (more) => {
+    await refused(walked(more)).toMatchObject({
+      code: -32600,
+      message: 'filesystem walk limits must be greater than zero',
+    })
+  })
   it('needs its options', async () => refused(call('walk', at(''))).toMatchObject({ code: -32602 }))
 })
 

@@ -23,6 +23,8 @@ export async function walk(root: BytePath, options: WalkOptions, reach: Reach): 
       'invalidRequest',
       `filesystem walk limits exceed maximums: depth=${MAX.depth}, directories=${MAX.directories}, entries=${MAX.entries}`,
     )
+  if (options.maxDirectories === 0 || options.maxEntries === 0)
+    throw new WireError('invalidRequest', 'filesystem walk limits must be greater than zero')
   if (!(await isWalkable(root, options, reach))) return { entries: [], errors: [], truncated: false }
   return new Walk(options, reach).from(root)
 }

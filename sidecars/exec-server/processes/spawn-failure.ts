@@ -39,11 +39,7 @@ export function oversizedArgument(spec: ChildSpec): WireError | undefined {
 
 function refuse(code: string, prefix: string, subject: Record<string, unknown>, fallback = code): WireError {
   const kind: SpawnErrorKind =
-    code === 'ENOENT' || code === 'ENOTDIR'
-      ? 'spawnNotFound'
-      : code === 'EACCES'
-        ? 'spawnPermissionDenied'
-        : 'spawnFailed'
+    code === 'ENOENT' ? 'spawnNotFound' : code === 'EACCES' ? 'spawnPermissionDenied' : 'spawnFailed'
   return new WireError('internal', prefix + (OS_TEXT[code] ?? fallback), { kind, ...subject })
 }
 

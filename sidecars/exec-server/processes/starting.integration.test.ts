@@ -86,6 +86,7 @@ describe('starting', () => {
     ],
     ['a name that is not on PATH', { argv: ['no-such-program'] }, -32603, 'spawnNotFound', 'os error 2'],
     ['a file that is not executable', { argv: ['/etc/passwd'] }, -32603, 'spawnPermissionDenied', 'os error 13'],
+    ['a folder that is a file', { cwd: 'file:///etc/passwd' }, -32603, 'spawnFailed', 'Not a directory (os error 20)'],
     ['an empty program name', { argv: [''] }, -32603, 'spawnFailed', ''],
     ['no arguments', { argv: [] }, -32602, undefined, 'argv must not be empty'],
     ['a native path', { cwd: '/tmp' }, -32602, undefined, 'invalid URI: relative URL without a base'],
