@@ -111,4 +111,3 @@ function publish<T extends TableName>(feed: Feed, table: T, id: string, view: Pa
   if (view === null) feed.delete(table, id)
   else feed.set(table, id, view as never)
 }
-

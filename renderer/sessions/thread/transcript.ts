@@ -77,7 +77,7 @@ export const EMPTY_TRANSCRIPT: Transcript = {
 /** While the end is not held, so much of what comes is kept. */
 const LIVE_KEPT_AWAY = 200
 /** More pages than this are not held: reading on at one end lets go of the other. */
-export const PAGES_HELD = 8
+export const PAGES_HELD = 6
 
 /** A page as the host gives it, in either order. */
 export interface ReadPage {
