@@ -3,8 +3,12 @@ import { ReadStream } from 'node:tty'
 import { readIntoOptions } from '../streams/read-into.ts'
 import { BLOCK_BYTES, COPY_BELOW_BYTES, OutputBlock } from './output-block.ts'
 
-/** What one read of a terminal gives at most; reads are joined until a block is full. */
-const READ_BYTES = 4 * 1024
+/**
+ * What one read of a terminal gives at most (N_TTY_BUF_SIZE - 1); reads are joined until a block is full. A read
+ * that fills its room is followed by the next at once, and that one waits in the system for what is on its way,
+ * where asking for readiness first would be a second call and a later start.
+ */
+const READ_BYTES = 4_095
 /** A read below this says that nothing is waiting behind it. */
 const SHORT_READ_BYTES = 2 * 1024
 /** Joining never delays output longer than this. */
@@ -103,7 +107,7 @@ export class PtyOutput {
       this.isShared = false
       this.from = this.to = 0
     }
-    return this.block.bytes.subarray(this.to)
+    return this.block.bytes.subarray(this.to, this.to + READ_BYTES)
   }
 
   private received(bytesRead: number): boolean {
