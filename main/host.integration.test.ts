@@ -159,7 +159,7 @@ describe('a host with its real sidecars', () => {
 
   it('survives kill -9 of each sidecar: it comes back, what waited is withdrawn, the next command works', async () => {
     for (const name of ['exec-server', 'network-proxy', 'mcp-server'] as const) {
-      const { pid, generation } = tables().sidecars[name]!
+      const { pid, generation, endpoints } = tables().sidecars[name]!
       const client = new ExecClient({
         clientName: 'waiting agent',
         connect: websocketConnector({ url: tables().sidecars['exec-server']!.endpoints.ws!, token: host.agentToken }),
@@ -178,6 +178,8 @@ describe('a host with its real sidecars', () => {
         })
       else await decide(card!, { verdict: 'deny' })
       await client.close()
+      // Whoever knew the old address comes back to it.
+      expect(tables().sidecars[name]!.endpoints).toEqual(endpoints)
       const { closed } = await run(['echo', 'works'])
       expect(await closed).toMatchObject({ exitCode: 0, output: 'works\n' })
     }

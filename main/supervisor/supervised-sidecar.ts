@@ -16,7 +16,7 @@ export interface SupervisedSidecarOptions {
   ledger: Ledger
   timing: SupervisorTiming
   /** Asked before each start, so that a restarted sidecar gets the configuration of now. */
-  initialize: () => Omit<InitializeParams, 'generation' | 'protocolVersion'> & { protocolVersion: number }
+  initialize: () => Omit<InitializeParams, 'generation' | 'previousEndpoints'>
   log: (message: string) => void
 }
 
@@ -48,6 +48,7 @@ export class SupervisedSidecar {
   private generationNumber = 0
   private current: SidecarGeneration | undefined
   private ready: InitializeResult | undefined
+  private lastEndpoints: Record<string, string> = {}
   private crashTimesMs: number[] = []
   private failuresInARow = 0
   private isWanted = false
@@ -198,13 +199,15 @@ export class SupervisedSidecar {
     }
     const life = this.current
     if (!this.isWanted) void life.stop(timing.killGraceMs)
-    const readyAtMs = await life.handshake({ ...this.options.initialize(), generation }).then(
-      (result) => {
-        this.becomeReady(result, generation)
-        return Date.now()
-      },
-      () => undefined,
-    )
+    const readyAtMs = await life
+      .handshake({ ...this.options.initialize(), generation, previousEndpoints: this.lastEndpoints })
+      .then(
+        (result) => {
+          this.becomeReady(result, generation)
+          return Date.now()
+        },
+        () => undefined,
+      )
     const end = await life.ended
     this.stderr.end()
     this.current = undefined
@@ -215,6 +218,7 @@ export class SupervisedSidecar {
 
   private becomeReady(result: InitializeResult, generation: number): void {
     this.ready = result
+    this.lastEndpoints = result.endpoints
     this.change({ state: 'ready' })
     for (const listener of this.readyListeners) listener(result, generation)
   }

@@ -189,7 +189,7 @@ describe('a supervisor of real processes', () => {
 
   test('a launcher that cannot launch is retried and shown', async () => {
     let failures = 0
-    const seen: (string | undefined)[] = []
+    const seen: (string | null)[] = []
     const { supervisor, sidecar } = make(
       () => undefined,
       {},

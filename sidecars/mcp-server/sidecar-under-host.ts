@@ -1,5 +1,6 @@
 import { ExecClient, unixSocketConnector } from '../exec-server/client/index.ts'
 import { decode, unknown } from '../protocol/decode.ts'
+import { portOfEndpoint } from '../protocol/endpoint-port.ts'
 import { mcpServerConfig, threadsCall, type McpServerConfig } from '../protocol/host-channel.ts'
 import { canonicalSubject } from '../protocol/subject.ts'
 import { RpcError } from '../rpc/rpc-error.ts'
@@ -37,7 +38,7 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   const registry = new SessionRegistry(link, exec, undefined, undefined, threads)
   const { socketPath, agentToken } = config
   const socket = await listenForAttach({ socketPath, agentToken, registry, log })
-  const http = await offerHttp(config, registry, log)
+  const http = await offerHttp(config, portOfEndpoint(params.previousEndpoints?.http), registry, log)
   const offered = config.appServer ? await sessions.listen(config.appServer) : { endpoints: {}, warnings: [] }
   sessions.useExternal(config.externalAppServer)
   host.onRequest('threads/call', threadsCall, ({ method, params: given }) => sessions.call(method, given))
@@ -73,12 +74,15 @@ function execClient({ socketPath, token }: NonNullable<McpServerConfig['execServ
 /** Agents can still use the socket when the port is taken, so that is only a warning. */
 async function offerHttp(
   { http, agentToken }: McpServerConfig,
+  previousPort: number,
   registry: SessionRegistry,
   log: (message: string) => void,
 ): Promise<HttpListener | { problem: string } | Record<string, never>> {
   if (!http) return {}
   try {
-    return await listenHttp(http.port, { agentToken, registry, createServer: createAgentServer, log })
+    const listen = (port: number) => listenHttp(port, { agentToken, registry, createServer: createAgentServer, log })
+    if (http.port !== 0 || previousPort === 0) return await listen(http.port)
+    return await listen(previousPort).catch(() => listen(0))
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) }
   }

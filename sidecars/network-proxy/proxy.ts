@@ -55,6 +55,8 @@ export interface ProxySurroundings {
   platformRoots?: TrustOptions['platformRoots']
   /** What the administrator of this machine demands. */
   requirements?: Requirements | undefined
+  /** Where the proxy before this one listened: a port that the settings leave open is that one, if it is free. */
+  previousPorts?: { http?: number; socks?: number }
 }
 
 export interface LeaseOptions {
@@ -87,6 +89,7 @@ export class NetworkProxy {
   private readonly surroundingEnvironment: Record<string, string | undefined>
   private readonly throughProxy: string | undefined
   private readonly withoutSelfTest: boolean
+  private readonly previousPorts: NonNullable<ProxySurroundings['previousPorts']>
   private readonly inspection: InspectionControl
   private parents: ParentProxies | undefined
   private rules: readonly NetworkRule[] = []
@@ -112,6 +115,7 @@ export class NetworkProxy {
     this.surroundingEnvironment = surroundings.environment ?? process.env
     this.throughProxy = surroundings.throughProxy
     this.withoutSelfTest = surroundings.withoutSelfTest ?? false
+    this.previousPorts = surroundings.previousPorts ?? {}
     const environment = () => this.environment
     this.platform = surroundings.platform ?? process.platform
     const { runDir, platformRoots } = surroundings
@@ -167,8 +171,9 @@ export class NetworkProxy {
     const { http, socks } = this.settings
     await this.inspection.apply(this.settings)
     this.warnings.push(...this.inspection.warnings)
-    this.httpListener = await this.bind('proxy_url', http, HTTP_PORTS)
-    if (socks) this.socksListener = await this.bind('socks_url', socks, SOCKS_PORTS)
+    const { previousPorts } = this
+    this.httpListener = await this.bind('proxy_url', http, HTTP_PORTS, previousPorts.http)
+    if (socks) this.socksListener = await this.bind('socks_url', socks, SOCKS_PORTS, previousPorts.socks)
     // The listeners are known only now, and a parent that is one of them would be a loop.
     this.parents = this.readParents()
     if (reachesUnixSockets(this.settings) && this.platform !== 'darwin')
@@ -180,7 +185,7 @@ export class NetworkProxy {
     this.warnings.push(...problems)
   }
 
-  private async bind(key: string, at: ListenAt, range: PortRange): Promise<Listener> {
+  private async bind(key: string, at: ListenAt, range: PortRange, previousPort = 0): Promise<Listener> {
     const { allowNonLoopback, portFallback } = this.settings
     const clamped = clampToLoopback(at, key, {
       allowNonLoopback,
@@ -188,6 +193,10 @@ export class NetworkProxy {
     })
     if (clamped.warning !== undefined) this.warnings.push(clamped.warning)
     const accept = this.acceptFor(undefined)
+    if (clamped.at.port === 0 && previousPort !== 0) {
+      const again = await Listener.open({ ...clamped.at, port: previousPort }, accept).catch(() => undefined)
+      if (again) return this.own(again)
+    }
     if (!portFallback) return this.own(await Listener.open(clamped.at, accept))
     const { listener, warning } = await listenNear(clamped.at, range, accept)
     if (warning !== undefined) this.warnings.push(`${key}: ${warning}`)

@@ -1,5 +1,6 @@
 /** The proxy as a sidecar: rules and leases come from the host, questions and facts go to it. */
 import { decode, DecodeError } from '../protocol/decode.ts'
+import { portOfEndpoint } from '../protocol/endpoint-port.ts'
 import {
   approvalsAnswer,
   leaseGrant,
@@ -34,6 +35,10 @@ export async function underHost({ host, params }: HostContext): Promise<SidecarI
         askHost: askVia(host),
         report: reportTo(host),
         runDir: params.runDir,
+        previousPorts: {
+          http: portOfEndpoint(params.previousEndpoints?.http),
+          socks: portOfEndpoint(params.previousEndpoints?.socks),
+        },
         requirements,
       }),
     ),

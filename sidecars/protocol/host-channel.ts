@@ -43,6 +43,11 @@ export const initializeParams = object({
   dataDir: string,
   /** Absolute path of the folder for sockets (mode 0700). */
   runDir: string,
+  /**
+   * Where the life before this one was reached. Ports that the configuration leaves open are taken again, if they
+   * are still free, so that agents which come back after a crash find the sidecar in the same place.
+   */
+  previousEndpoints: optional(record(string)),
   /** Sidecar-specific; decoded by the sidecar with its own `…Config` decoder below. */
   config: unknown,
 })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { decode } from '../../protocol/decode.ts'
+import { portOfEndpoint } from '../../protocol/endpoint-port.ts'
 import { CERTIFICATES_FOLDER, execServerConfig, type ExecServerConfig } from '../../protocol/host-channel.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { HostContext, SidecarInstance } from '../../rpc/sidecar.ts'
@@ -68,8 +69,10 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
       log,
     ),
   )
-  const { listener, warning } = await offerWebSocket(config, (carrier, address) =>
-    server.serve(carrier, { kind: 'agent', via: 'exec-ws', address }),
+  const { listener, warning } = await offerWebSocket(
+    config,
+    portOfEndpoint(params.previousEndpoints?.ws),
+    (carrier, address) => server.serve(carrier, { kind: 'agent', via: 'exec-ws', address }),
   )
   return {
     endpoints: { unix: socket.path, ...(listener ? { ws: listener.url } : {}) },
@@ -94,13 +97,16 @@ export async function serveUnderHost({ host, params, onPort }: HostContext): Pro
 /** A port that cannot be had costs agents the WebSocket; everything else works without it. */
 async function offerWebSocket(
   { websocket }: ExecServerConfig,
+  previousPort: number,
   onConnection: WebSocketListenerOptions['onConnection'],
 ): Promise<{ listener?: WebSocketListener; warning?: string }> {
   if (!websocket) return {}
   const { port, token } = websocket
   try {
     const authorize = capabilityTokenOf(token)
-    return { listener: await listenWebSocket({ host: '127.0.0.1', port, authorize, onConnection }) }
+    const listen = (at: number) => listenWebSocket({ host: '127.0.0.1', port: at, authorize, onConnection })
+    if (port !== 0 || previousPort === 0) return { listener: await listen(port) }
+    return { listener: await listen(previousPort).catch(() => listen(0)) }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const cause = code === 'EADDRINUSE' ? 'another program uses the port' : message

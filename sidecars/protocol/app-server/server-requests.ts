@@ -113,6 +113,8 @@ export type AskFailure = 'withdrawn' | 'client-error' | 'undecodable'
 export interface AskOptions {
   threadId: string
   signal: AbortSignal
+  /** Resolves when the turn that asks has ended and that was told. */
+  turnEnds?: Promise<void>
   /** Exactly what is done on a yes, where the params only describe it. */
   subject?: Subject
   /** Last words of the same command when its sandbox refused it. */
