@@ -12,6 +12,7 @@ import { readShellText, type ReadText } from './shell-reader.ts'
 import { programName } from './shell-wrapper.ts'
 import { readStartedCommands } from './started-commands.ts'
 import type { Words } from './started.ts'
+import { cpuMs } from './time-spent.ts'
 import { mayWrite, type WritablePlaces } from './writable-places.ts'
 
 export interface CommandRules {
@@ -97,7 +98,7 @@ function rulesFor(rules: readonly CommandRule[], program: string): readonly Comm
 }
 
 class Judge {
-  private readonly endsAtMs = performance.now() + LONGEST_MS
+  private readonly endsAtMs = cpuMs() + LONGEST_MS
   private stepCount = 0
   private hintCount = 0
   private hintCharacters = 0
@@ -114,7 +115,7 @@ class Judge {
   judgeWords(words: Words, depth: number): JudgedStep[] {
     if (words[0] === undefined) return [ask(shown(words), 'which program it starts is only known when it runs')]
     if (depth > DEEPEST) return [ask(shown(words), 'programs are nested too deep to follow')]
-    if (++this.stepCount > MOST_STEPS || performance.now() > this.endsAtMs) return [ask('the rest', TOO_MUCH)]
+    if (++this.stepCount > MOST_STEPS || cpuMs() > this.endsAtMs) return [ask('the rest', TOO_MUCH)]
     if (readsCommandsFromInput(words)) this.readerCount += 1
     this.printed.push(...printedBy(words))
     const starts = readStartedCommands(words)

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Node } from 'web-tree-sitter'
+import { cpuMs } from './time-spent.ts'
 
 /** A text that takes longer than this to parse is not read at all: it asks. */
 const PARSE_LIMIT_MS = 250
@@ -32,8 +33,8 @@ export async function loadShellGrammar(): Promise<ShellGrammar> {
   parser.setLanguage(await Language.load(bash))
   return {
     withTree(text, read) {
-      const deadlineMs = performance.now() + PARSE_LIMIT_MS
-      const tree = parser.parse(text, null, { progressCallback: () => performance.now() > deadlineMs })
+      const deadlineMs = cpuMs() + PARSE_LIMIT_MS
+      const tree = parser.parse(text, null, { progressCallback: () => cpuMs() > deadlineMs })
       if (!tree) {
         parser.reset()
         return undefined

@@ -4,46 +4,109 @@ import type { Node } from 'web-tree-sitter'
 const PLAIN = /^[\p{L}\p{M}\p{N}_./:@%+,=-]$/u
 /** Unquoted characters that are themselves except at the start of a word (`~`, `!`, `^`) or after one (`#`). */
 const PLAIN_INSIDE = /^[~^!#]$/
+/** What an unquoted variable may hold so that no shell splits it or takes it for a pattern. */
+const UNSPLIT = /^[\w@%+:,./-]+$/
+const VARIABLE = /^(\s*)\$(?:\{([A-Za-z_]\w*|\d)\}|([A-Za-z_]\w*|\d))$/
+/** More possible values for one word than this are as good as not knowing it. */
+const MOST_VALUES = 16
+
+/** Every value that a variable may have where it stands; undefined when only running could tell. */
+export type Lookup = (name: string) => readonly string[] | undefined
+
+const UNKNOWN: Lookup = () => undefined
 
 /**
  * What a word is at run time, when that can be told without running anything: quotes removed, escapes
  * resolved. `undefined` for every word with an expansion, a substitution, a glob, a brace or a tilde.
  */
 export function staticWord(node: Node): string | undefined {
-  switch (node.type) {
-    case 'word':
-    case 'number':
-      return node.namedChildCount === 0 ? readUnquoted(node.text) : undefined
-    case 'raw_string':
-      return node.text.slice(1, -1)
-    case 'string':
-      return readDoubleQuoted(node)
-    case 'ansi_c_string':
-      return readAnsiC(node.text.slice(2, -1))
-    case 'concatenation':
-      return joinParts(node)
-    case 'command_name': {
-      const inner = node.namedChildCount === 1 ? node.namedChild(0) : null
-      return inner ? staticWord(inner) : undefined
+  return possibleWords(node, UNKNOWN)?.[0]
+}
+
+/** Every text that a word can be at run time, with variables that have known values put in; undefined as above. */
+export function possibleWords(node: Node, lookup: Lookup): readonly string[] | undefined {
+  return new WordReader(lookup, true).values(node)
+}
+
+/** The same for the value of an assignment, which no shell splits. */
+export function possibleValues(node: Node, lookup: Lookup): readonly string[] | undefined {
+  return new WordReader(lookup, false).values(node)
+}
+
+class WordReader {
+  constructor(
+    private readonly lookup: Lookup,
+    private readonly isSplit: boolean,
+  ) {}
+
+  values(node: Node, isFirst = true): readonly string[] | undefined {
+    switch (node.type) {
+      case 'word':
+      case 'number':
+        return node.namedChildCount === 0 ? one(readUnquoted(node.text, isFirst)) : undefined
+      case 'raw_string':
+        return [node.text.slice(1, -1)]
+      case 'string':
+        return this.quoted(node)
+      case 'ansi_c_string':
+        return one(readAnsiC(node.text.slice(2, -1)))
+      case 'concatenation':
+        return this.joined(node)
+      case 'simple_expansion':
+      case 'expansion': {
+        const next = node.nextSibling
+        const values = this.variable(node, next?.startIndex === node.endIndex ? next.text : '')
+        return this.isSplit && !values?.every((value) => UNSPLIT.test(value)) ? undefined : values
+      }
+      case 'command_name': {
+        const inner = node.namedChildCount === 1 ? node.namedChild(0) : null
+        return inner ? this.values(inner) : undefined
+      }
+      default:
+        return undefined
     }
-    default:
-      return undefined
+  }
+
+  private joined(node: Node): readonly string[] | undefined {
+    let texts: readonly string[] | undefined = ['']
+    // Anonymous children (a bare "$", a brace) are parts of the word that no named child stands for.
+    for (const child of node.children)
+      texts = product(texts, child?.isNamed ? this.values(child, texts?.[0] === '') : undefined)
+    return texts
+  }
+
+  private quoted(node: Node): readonly string[] | undefined {
+    const expansions = node.namedChildren.filter((child) => child?.type !== 'string_content')
+    let texts: readonly string[] | undefined = ['']
+    let at = 1
+    const body = node.text
+    for (const child of expansions) {
+      if (!child) return undefined
+      const start = child.startIndex - node.startIndex
+      const end = child.endIndex - node.startIndex
+      texts = product(texts, one(readQuoted(body.slice(at, start))))
+      texts = product(texts, this.variable(child, body.slice(end)))
+      at = end
+    }
+    return product(texts, one(readQuoted(body.slice(at, -1))))
+  }
+
+  /** @param behind what follows at once: zsh takes `$x:h` and `$x[1]` for more than the variable */
+  private variable(node: Node, behind: string): readonly string[] | undefined {
+    // The grammar takes blanks in front of it, inside of quotes, for a part of it.
+    const [, blanks = '', braced, bare] = VARIABLE.exec(node.text) ?? []
+    const name = braced ?? bare
+    if (name === undefined || (braced === undefined && /^[:[]/.test(behind))) return undefined
+    return this.lookup(name)?.map((value) => blanks + value)
   }
 }
 
-function joinParts(node: Node): string | undefined {
-  let text = ''
-  // Anonymous children (a bare "$", a brace) are parts of the word that no named child stands for.
-  for (const child of node.children) {
-    const part = child?.isNamed ? staticPart(child, text === '') : undefined
-    if (part === undefined) return undefined
-    text += part
-  }
-  return text
-}
+const one = (text: string | undefined): string[] | undefined => (text === undefined ? undefined : [text])
 
-const staticPart = (node: Node, isFirst: boolean): string | undefined =>
-  node.type === 'word' ? readUnquoted(node.text, isFirst) : staticWord(node)
+function product(before: readonly string[] | undefined, next: readonly string[] | undefined): string[] | undefined {
+  if (!before || !next || before.length * next.length > MOST_VALUES) return undefined
+  return before.flatMap((text) => next.map((more) => text + more))
+}
 
 function readUnquoted(text: string, isStart = true): string | undefined {
   // A leading "=" is looked up as a program by zsh.
@@ -70,9 +133,8 @@ function isInside(characters: string[], at: number, isStart: boolean): boolean {
   return before !== ':' && before !== '='
 }
 
-function readDoubleQuoted(node: Node): string | undefined {
-  for (const child of node.namedChildren) if (child?.type !== 'string_content') return undefined
-  const body = node.text.slice(1, -1)
+/** A piece of what stands between double quotes; undefined when something in it expands. */
+function readQuoted(body: string): string | undefined {
   let text = ''
   for (let i = 0; i < body.length; i++) {
     const character = body[i]!

@@ -30,6 +30,13 @@ const before =
 const asText =
   (wrap: (text: string) => string) =>
   (tree: Tree): Tree => ({ text: wrap(textOf(tree)) })
+/** The program and the rest of the words, each as shell text. */
+const inText =
+  (wrap: (parts: [program: string, rest: string]) => string) =>
+  (tree: Tree): Tree => {
+    const [program = '', ...rest] = wordsOf(tree).map(quote)
+    return { text: wrap([program, rest.join(' ')]) }
+  }
 const asArgument =
   (...words: string[]) =>
   (tree: Tree): Tree => ({ words: [...words, textOf(tree)] })
@@ -82,7 +89,7 @@ const WRAPPERS: Record<string, (tree: Tree) => Tree> = {
   perl: (tree) => ({ words: ['perl', '-e', `system(${JSON.stringify(textOf(tree))})`] }),
   'pipe into a shell': asText((text) => `echo ${quote(text)} | sh`),
   'pipe from': asText((text) => `${text} | cat`),
-  'pipe to': asText((text) => `ls | ${text}`),
+  'pipe to': asText((text) => `ls | { ${text}\n}`),
   and: asText((text) => `ls && ${text}`),
   or: asText((text) => `ls || ${text}`),
   semicolon: asText((text) => `${text}; ls`),
@@ -98,6 +105,17 @@ const WRAPPERS: Record<string, (tree: Tree) => Tree> = {
   for: asText((text) => `for a in 1 2; do ${text}\ndone`),
   case: asText((text) => `case a in a) ${text}\n;; esac`),
   function: asText((text) => `ls() {\n${text}\n}\nls`),
+  'function called in a loop': asText((text) => `f() {\n${text}\n}; for i in 1 2; do f; done`),
+  'function argument': inText(([program, rest]) => `f() { "$1" ${rest}; }; f ${program}`),
+  variable: inText(([program, rest]) => `c=${program}; "$c" ${rest}`),
+  'variable set on one way': inText(([program, rest]) => `c=ls; if ls; then c=${program}; fi; "$c" ${rest}`),
+  'variable set before a break': inText(
+    ([program, rest]) => `c=ls; while ls; do c=${program}; ls && break; c=ls; done; "$c" ${rest}`,
+  ),
+  'variable in a variable': inText(
+    ([program, rest]) => `d=${program}; c=$d; eval ''; d=${program}; c="$d"; "$c" ${rest}`,
+  ),
+  'loop variable': inText(([program, rest]) => `for c in ls ${program}; do "$c" ${rest}; done`),
   redirection: asText((text) => `{ ${text}\n} >/dev/null 2>&1`),
   'here-document': asText((text) => `bash <<'GATE'\n${text}\nGATE\n`),
   'here-document beside': asText((text) => `cat <<'GATE'\ndata\nGATE\n${text}`),

@@ -305,6 +305,151 @@ export const BYPASS_ATTEMPTS: Record<string, readonly string[]> = {
     cd . && ls >P
     cd bin && ./ls; mv P ..
   `),
+  'through variables, loops and functions': attempts(String.raw`
+    for c in ls touch; do $c P; done
+    for c in touch; do "$c" P; done
+    for c in 'touch P'; do $c; done
+    for c in 'touch P'; do eval "$c"; done
+    for c in to; do ${'${c}'}uch P; done
+    for c in ls; do c=touch; $c P; done
+    for c in ls ls; do $c P; c=touch; done; $c P
+    for c in ls; do for c in touch; do :; done; $c P; done
+    for PATH in $PWD/bin; do ls; done
+    for IFS in ,; do x=touch,P; $x; done
+    for BASH_ENV in $PWD/e.sh; do export BASH_ENV; bash -c ls; done
+    for path in bin; do ls; done; touch P
+    for f in $(touch P); do ls; done
+    for f in "$(touch P)"; do ls $f; done
+    for f in ${'${x:=touch}'}; do $x P; done
+    for f in f; do ls; done >P
+    for f in P; do ls >$f; done
+    for f in P; do >$f; done
+    for ((x=0;x<1;x++)); do touch P; done
+    for ((x=$(touch P;echo 0);x<0;)); do ls; done
+    c=ls; c=touch; $c P
+    c=ls; if ls; then c=touch; fi; $c P
+    c=ls; if ls; then c=touch; else c=ls; fi; $c P
+    c=ls; ls && c=touch; $c P
+    c=ls; false || c=touch; $c P
+    c=ls; ls && c=touch || c=ls; $c P
+    c=ls; while ls; do c=touch; break; done; $c P
+    c=ls; while ls; do c=touch; break; c=ls; done; $c P
+    c=ls; while ls; do c=touch; ls && break; c=ls; done; $c P
+    c=ls; while ls; do c=touch; eval break; c=ls; done; $c P
+    c=ls; while ls; do while ls; do c=touch; break 2; done; c=ls; done; $c P
+    c=ls; for i in 1 2; do $c P; c=touch; done
+    c=ls; d=ls; for i in 1 2 3; do $c P; c=$d; d=touch; done
+    c=ls; for i in 1 2; do if [ "$i" = 2 ]; then $c P; fi; c=touch; continue; c=ls; done
+    c=ls; case f in f) c=touch;; esac; $c P
+    c=ls; case f in g) ls;; *) c=touch;; esac; $c P
+    c=touch; case f in f) $c P;; *) ls;; esac
+    c=touch; (c=ls); $c P
+    c=touch; c=ls | $c P
+    c=touch; echo $(c=ls); $c P
+    c=ls; { c=touch; }; $c P
+    c=ls d=$c; c=touch d=$c; $d P
+    c=touch; d=$c; $d P
+    c=touch d=$c; $d P
+    c=ls; c+=x; c=touch; $c P
+    c=ls; read c <<< touch; $c P
+    c=ls; read -r c < <(echo touch); $c P
+    c=ls; printf -v c touch; $c P
+    c=ls; printf -vc touch; $c P
+    c=ls; eval c=touch; $c P
+    c=ls; eval "c=tou""ch"; $c P
+    c=ls; command eval c=touch; $c P
+    c=ls; builtin eval c=touch; $c P
+    c=ls; . /dev/stdin <<< c=touch; $c P
+    c=ls; source <(echo c=touch); $c P
+    c=ls; declare c=touch; $c P
+    c=ls; declare -g c=touch; $c P
+    c=ls; typeset c=touch; $c P
+    c=ls; export c=touch; $c P
+    c=ls; declare -n n=c; n=touch; $c P
+    c=ls; n=c; declare "$n=touch"; $c P
+    c=ls; let 'x=1'; mapfile -t c <<< touch; $c P
+    c=ls; readarray -t c <<< touch; $c P
+    c=ls; : ${'${d:=touch}'}; $d P
+    c=ls; : $((c=1)); touch P
+    c=ls; x=$((d=1)); : ${'${e:=touch}'}; $e P
+    c=ls; getopts t c -t; ${'${c}'}ouch P
+    c=ls; trap 'c=touch' DEBUG; $c P
+    c=ls; f() { c=touch; }; f; $c P
+    c=ls; f() { c=touch; return; c=ls; }; f; $c P
+    c=ls; f() { ls && return; c=ls; }; c=touch; f; $c P
+    c=ls; f() { c=touch; }; ls | f; f; $c P
+    f() { $1 P; }; f touch
+    f() { $1 P; }; f ls; f touch
+    f() { "$@"; }; f touch P
+    f() { $*; }; f touch P
+    f() { shift; $1 P; }; f ls touch
+    f() { set touch; $1 P; }; f ls
+    f() { g; }; g() { touch P; }; f
+    f() { ls; }; g() { f() { touch P; }; }; g; f
+    f() { ls; }; if ls; then f() { touch P; }; fi; f
+    f() { touch P; }; x=f; $x
+    f() { touch P; }; 'f'
+    f() { touch P; }; ls | f
+    f() { touch P; }; (f)
+    f() { touch P; }; echo $(f)
+    f() { touch P; }; time f
+    f() { touch P; }; ! f
+    f() { touch P; }; eval f
+    ls() { $1 P; }; ls echo; time ls touch
+    ls() { $1 P; }; ls echo; eval 'ls touch'
+    ls() { $1 P; }; ls echo; ! { ls touch; }
+    eval() { :; }; c=ls; eval c=touch; $c P
+    set() { :; }; set -- touch; $1 P
+    f() { touch P; } >/dev/null; f
+    f() ( touch P ); f
+    f() for i in 1; do touch P; done; f
+    function ls { touch P; }; ls
+    echo() { touch P; }; echo x
+    [() { touch P; }; [ -f f ]
+    TRAPEXIT() { touch P; }; trap TRAPEXIT EXIT; ls
+    x=touch; [ -f f ] && $x P
+    [ f > P ]
+    [[ f > P ]] || touch P
+    [[ -v a[$(touch P)] ]]
+    [ -v 'a[$(touch P)]' ]
+    x='a[$(touch P)]'; [[ $x -eq 1 ]]
+    x='a[$(touch P)]'; [[ 1 -eq x ]]
+    x='a[$(touch P)]'; (( x ))
+    [ "$(touch P)" = x ]
+    [[ f = f && -n $(touch P) ]]
+    while [ -n "$(touch P)" ]; do ls; done
+    case "$(touch P)" in x) ls;; esac
+    case x in $(touch P)) ls;; esac
+    case x in ${'${y:=touch}'}) ls;; esac; $y P
+    x=${'${y:=touch}'}; $y P
+    x=${'`'}touch P${'`'}; ls
+    x="$(touch P)"; ls
+    x=(touch P); "${'${x[@]}'}"
+    x[$(touch P)]=1; ls
+    npm_config_script_shell=./p; npm test; touch P
+    until touch P; do ls; done
+    if ! touch P; then ls; fi
+    if ls; then if ls; then touch P; fi; fi
+    while ls; do touch P; break; done
+    { for i in 1; do touch P; done; }
+    x=1; while ls; do case $x in 1) touch P; break;; esac; done
+    alias c=touch; x=c; $x P; touch P
+    x=P; cat f >$x
+    x=./p; $x
+    x=p; ./$x
+    x=find; $x . -maxdepth 0 -exec touch P \;
+    x=-exec; find . -maxdepth 0 $x touch P \;
+    for o in -o; do sort $o P f; done
+    for o in --output=P; do git diff "$o" HEAD; done
+    a=w; sed -n "$a P" f
+    f() { sed -n "$1" f; }; f 'w P'
+    set -a; x=touch; $x P
+    x=$'\x74ouch'; $x P
+    y=touch; x=y; ${'${!x}'} P
+    x=touch y; $x P; touch P
+    x=ls; unset x; x=touch; $x P
+    x=ls; test -n "$x" && x=touch; $x P
+  `),
   'with arguments of allowed programs': attempts(String.raw`
     git -c core.pager='touch P;cat' -p log
     git -c core.fsmonitor='touch P;:' status
