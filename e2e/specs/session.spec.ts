@@ -215,7 +215,7 @@ test('questions are answered, words queued, a running command followed to its pr
   await sessions.choose('[[again]] hello')
   await sessions
     .transcript()
-    .getByRole('link', { name: /Process of echo begun/ })
+    .getByRole('link', { name: /Live output of echo begun/ })
     .click()
   await expect(page.getByRole('heading', { name: /echo begun/, level: 1 })).toBeVisible()
   await expect(page.getByRole('group', { name: 'Terminal' })).toContainText('begun')

@@ -51,7 +51,7 @@ function Field({ field, form, isOver }: { field: AnswerField; form: AnswerForm; 
       )}
       {problem !== undefined && (
         <p id={`${id}-problem`} className="answer-problem" role="alert">
-          <VisibleText text={field.title} /> {problem}.
+          This {problem}.
         </p>
       )}
     </div>

@@ -32,7 +32,7 @@ export function cardElementId(requestId: string): string {
 }
 
 export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps): ReactNode {
-  const element = useRef<HTMLElement>(null)
+  const element = useRef<HTMLDivElement>(null)
   const subjectId = useId()
   const inert = useInert()
   const form = useAnswerForm(request.subject)
@@ -69,12 +69,12 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
   }
 
   return (
-    <article
+    <div
       ref={element}
       id={cardElementId(request.id)}
       className={`approval-card ${pending ? '' : 'over'}`}
       // What is over stays in place for a while but is no longer a request.
-      role={pending ? undefined : 'group'}
+      role={pending ? 'article' : 'group'}
       aria-label={requestSentence(request)}
       aria-busy={answer.sending !== null || undefined}
       tabIndex={-1}
@@ -113,7 +113,7 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
           <OutcomeLine request={request} />
         </div>
       )}
-    </article>
+    </div>
   )
 }
 

@@ -104,8 +104,8 @@ test('a question is filled in and sent as words; what is missing is named, and E
   const inCard = within(asked)
   fireEvent.click(inCard.getByRole('button', { name: 'Send answer' }))
   expect(inCard.getAllByRole('alert').map((one) => one.textContent)).toEqual([
-    'Which database? needs an answer.',
-    'The pin? needs an answer.',
+    'This needs an answer.',
+    'This needs an answer.',
   ])
   fireEvent.click(inCard.getByRole('radio', { name: /SQLite/ }))
   const pin = inCard.getByLabelText('The pin?')

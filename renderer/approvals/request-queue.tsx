@@ -1,5 +1,7 @@
 /** The queue at a glance, beside the cards: press a row to go to its card. */
 import type { ReactNode } from 'react'
+import type { Subject } from '../../preload/api.ts'
+import { answerFields } from '../../sidecars/protocol/answer-form.ts'
 import { useFeed } from '../feed/feed-context.tsx'
 import { Elapsed } from '../components/time-text.tsx'
 import { VisibleText } from '../components/visible-text.tsx'
@@ -7,6 +9,9 @@ import { focusCard } from './approval-card.tsx'
 import type { CardGroup } from './card-order.ts'
 import { shorten, subjectLine } from './subject-words.ts'
 import './request-queue.css'
+
+/** A question is read, not run. */
+const isWords = (subject: Subject): boolean => answerFields(subject) !== null
 
 export function RequestQueue({ groups }: { groups: readonly CardGroup[] }): ReactNode {
   const approvals = useFeed((state) => state.tables.approvals)
@@ -22,8 +27,8 @@ export function RequestQueue({ groups }: { groups: readonly CardGroup[] }): Reac
                 className={`queue-row ${request.state === 'pending' ? '' : 'over'}`}
                 onClick={() => focusCard(request.id)}
               >
-                <span className="code truncate">
-                  <VisibleText code text={shorten(subjectLine(request.subject), 80)} />
+                <span className={isWords(request.subject) ? 'truncate' : 'code truncate'}>
+                  <VisibleText code={!isWords(request.subject)} text={shorten(subjectLine(request.subject), 80)} />
                 </span>
                 <span className="meta queue-meta">
                   <span className="truncate">

@@ -89,7 +89,7 @@ export function focusNeighbour(root: ParentNode | null, step: 1 | -1): boolean {
 }
 
 function pendingCardIds(root: ParentNode | null): string[] {
-  return [...(root?.querySelectorAll<HTMLElement>('article[data-request]:not([role="group"])') ?? [])].map(
+  return [...(root?.querySelectorAll<HTMLElement>('[role="article"][data-request]') ?? [])].map(
     (card) => card.dataset['request'] ?? '',
   )
 }

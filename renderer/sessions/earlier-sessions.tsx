@@ -81,7 +81,7 @@ export function EarlierSessions({ query, currentId }: EarlierSessionsProps): Rea
   if (threads.length === 0 || source === null) return null
   return (
     <section aria-label="Earlier sessions">
-      <h3 className="session-group">Earlier</h3>
+      <h2 className="session-group">Earlier</h2>
       <ul>
         {threads.map((thread) => (
           <li key={thread.id}>

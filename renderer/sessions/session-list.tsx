@@ -69,9 +69,9 @@ export function SessionList({ currentId }: { currentId: string | null }): ReactN
         {groups.map((group) => (
           <section key={group.name ?? ''}>
             {group.name !== null && (
-              <h3 className="session-group">
+              <h2 className="session-group">
                 <VisibleText text={group.name} />
-              </h3>
+              </h2>
             )}
             <ul>
               {group.sessions.map((session) => (

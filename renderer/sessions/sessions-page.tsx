@@ -7,6 +7,7 @@ import { PageHead } from '../components/page.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
 import { StaleBanner, useDownSidecar } from '../components/stale-banner.tsx'
 import { EmptyState } from '../components/states.tsx'
+import { selectHome } from '../components/folder-path.ts'
 import { useFeed } from '../feed/feed-context.tsx'
 import { NewSession, NoProvider } from './new-session.tsx'
 import { ServerLine } from './server/server-line.tsx'
@@ -23,7 +24,9 @@ export function SessionsPage({ id }: { id: string | null }): ReactNode {
   const session = useFeed((state) => (id === null ? undefined : state.tables.sessions.rows.get(id)))
   const hasAny = useFeed((state) => selectSessions(state).length > 0)
   const isStale = useDownSidecar('mcp-server') !== null
-  const latestFolder = useFeed((state) => selectSessions(state).find(({ cwd }) => cwd !== null)?.cwd ?? '')
+  const latestFolder = useFeed(
+    (state) => selectSessions(state).find(({ cwd }) => cwd !== null)?.cwd ?? selectHome(state) ?? '',
+  )
   const [isStarting, setStarting] = useState(false)
   const threadId = id === null ? null : threadOfSession(id)
   useActions([{ id: 'new-session', title: 'New session', chord: 'Mod+N', run: () => setStarting(true) }])
@@ -78,11 +81,11 @@ function NoSession({ id, hasAny }: { id: string | null; hasAny: boolean }): Reac
       </>
     )
   return (
-    <EmptyState title={hasAny ? 'No session is open.' : 'No session yet.'}>
+    <EmptyState title="No session is open.">
       <p>
         {hasAny
           ? 'Choose one from the list, or start one.'
-          : 'A session appears when an agent attaches, or when you start one here.'}
+          : 'One appears when an agent attaches, or when you start one here.'}
       </p>
       {isOwn && providers?.chosen === null && <NoProvider />}
     </EmptyState>

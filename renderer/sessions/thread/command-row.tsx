@@ -20,13 +20,15 @@ export interface CommandRowProps {
   atMs: number | null
   /** What it runs as, while the host knows it. */
   process: ProcessView | undefined
+  /** Something of its session waits for an answer. */
+  isAsked: boolean
 }
 
-export function CommandRow({ item, isOpen, atMs, process }: CommandRowProps): ReactNode {
+export function CommandRow({ item, isOpen, atMs, process, isAsked }: CommandRowProps): ReactNode {
   const isTyped = item.source === 'userShell'
   const text = wordsOfShell(item.command)
   return (
-    <div className="command-row">
+    <div className={`command-row ${process ? 'has-process' : ''}`}>
       <Folded
         summary={
           <>
@@ -34,7 +36,7 @@ export function CommandRow({ item, isOpen, atMs, process }: CommandRowProps): Re
               {isTyped && <span className="dim">You: </span>}
               <VisibleText code text={text.replaceAll(/\s*\n\s*/g, ' ⏎ ')} />
             </span>
-            <CommandOutcome item={item} isOpen={isOpen} atMs={atMs} />
+            <CommandOutcome item={item} isOpen={isOpen} atMs={atMs} waits={isAsked && !process} />
           </>
         }
       >
@@ -49,7 +51,7 @@ export function CommandRow({ item, isOpen, atMs, process }: CommandRowProps): Re
         <a
           className="link meta"
           href={placeHref(place('processes', process.id))}
-          aria-label={`Process of ${text.slice(0, 80)}`}
+          aria-label={`${isLive(process) ? 'Live output' : 'Process'} of ${text.slice(0, 80)}`}
         >
           {isLive(process) ? 'Live output' : 'Process'}
         </a>
@@ -91,7 +93,13 @@ function Output({
   )
 }
 
-function CommandOutcome({ item, isOpen, atMs }: Pick<CommandRowProps, 'item' | 'isOpen' | 'atMs'>): ReactNode {
+interface CommandOutcomeProps extends Pick<CommandRowProps, 'item' | 'isOpen' | 'atMs'> {
+  /** It has not begun, and somebody is asked about it. */
+  waits: boolean
+}
+
+function CommandOutcome({ item, isOpen, atMs, waits }: CommandOutcomeProps): ReactNode {
+  if (isOpen && waits) return <Chip tone="neutral">not begun</Chip>
   if (isOpen)
     return (
       <Chip tone="neutral">

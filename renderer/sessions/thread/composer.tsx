@@ -11,9 +11,11 @@ import type { Transcript } from './transcript.ts'
 export interface ComposerProps {
   threadId: string
   transcript: Transcript
+  /** Words were taken: what becomes of them stands at the end. */
+  onSent: () => void
 }
 
-export function Composer({ threadId, transcript }: ComposerProps): ReactNode {
+export function Composer({ threadId, transcript, onSent }: ComposerProps): ReactNode {
   const call = useThreadCall()
   const [text, setText] = useState('')
   const [failure, setFailure] = useState<string | null>(null)
@@ -27,7 +29,9 @@ export function Composer({ threadId, transcript }: ComposerProps): ReactNode {
     void work.then((outcome) => {
       setFailure(outcome.ok ? null : (outcome.message ?? 'It was not taken.'))
       setSaid(outcome.ok ? words : null)
-      if (outcome.ok) setText((now) => (now === text ? '' : now))
+      if (!outcome.ok) return
+      setText((now) => (now === text ? '' : now))
+      onSent()
     })
   }
   const input = [{ type: 'text' as const, text: text.trim() }]

@@ -165,10 +165,13 @@ function SettingsDialog({ threadId, settings, activeTurnId, onClose }: SettingsD
             </label>
           ))}
         </fieldset>
-        <label className="radio">
-          <input type="checkbox" checked={plans} onChange={({ target }) => setPlans(target.checked)} />
-          <span>Plans first: it may ask you questions, and changes nothing</span>
-        </label>
+        <fieldset className="setting">
+          <legend>Planning</legend>
+          <label className="radio">
+            <input type="checkbox" checked={plans} onChange={({ target }) => setPlans(target.checked)} />
+            <span>Plans first: it may ask you questions, and changes nothing</span>
+          </label>
+        </fieldset>
         <p className="meta">
           {activeTurnId === null
             ? 'In force from the next turn on.'

@@ -184,7 +184,7 @@ test('a command leads to its process, also when the window opens while it runs',
     key: 'prc_7',
     value: process({ id: 'prc_7', sessionId: `ses_${ID}`, toolCallId: 'c' }),
   })
-  const link = await screen.findByRole('link', { name: 'Process of npm test' })
+  const link = await screen.findByRole('link', { name: 'Live output of npm test' })
   expect([link.textContent, link.getAttribute('href')]).toEqual(['Live output', '#/processes/prc_7'])
   expect(screen.getByText(/context 50 % full/)).toBeTruthy()
   expect(screen.getByText('Plan, 0 of 1 done')).toBeTruthy()

@@ -39,25 +39,31 @@ export function ThreadView({ threadId, session }: { threadId: string; session: S
   )
   const [takingBack, setTakingBack] = useState<string | null>(null)
   const [isFinding, setFinding] = useState(false)
-  const [target, setTarget] = useState<{ row: string; nonce: number } | null>(null)
+  const [target, setTarget] = useState<{ row: string | null; nonce: number } | null>(null)
   const title = thread?.name || session?.title || thread?.preview || 'New session'
   const isWorking = transcript.activeTurnId !== null
   const hasNothing = isRead && entriesOf(transcript).length === 0 && loadOlder === null
 
+  const show = useCallback((row: string | null) => setTarget((last) => ({ row, nonce: (last?.nonce ?? 0) + 1 })), [])
+  const { toEnd } = open
+  const goToEnd = useCallback(() => {
+    show(null)
+    if (!transcript.isAtEnd) toEnd()
+  }, [show, toEnd, transcript.isAtEnd])
   const goTo = useCallback(
     async ({ itemId, cursor }: FoundPlace) => {
       const isHeld = entriesOf(transcript).some(({ item }) => item.id === itemId)
       if (!isHeld) await open.toPlace(cursor)
-      setTarget((last) => ({ row: itemId, nonce: (last?.nonce ?? 0) + 1 }))
+      show(itemId)
     },
-    [open, transcript],
+    [open, show, transcript],
   )
   useActions([
     ...(isFinding
       ? []
       : [{ id: 'find-in-session', title: 'Find in this session', chord: 'Mod+F', run: () => setFinding(true) }]),
     { id: 'to-start', title: 'Go to the start of this session', chord: 'Mod+Home', run: open.toStart },
-    { id: 'to-end', title: 'Go to the end of this session', chord: 'Mod+End', run: open.toEnd },
+    { id: 'to-end', title: 'Go to the end of this session', chord: 'Mod+End', run: goToEnd },
   ])
 
   return (
@@ -110,14 +116,14 @@ export function ThreadView({ threadId, session }: { threadId: string; session: S
         </TranscriptScroller>
         {!transcript.isAtEnd && (
           <div className="to-end">
-            <Button icon="end" onClick={open.toEnd}>
+            <Button icon="end" onClick={goToEnd}>
               {transcript.unseen > 0 ? `To the end, ${countOf(transcript.unseen, 'new item')}` : 'To the end'}
             </Button>
           </div>
         )}
       </div>
       {transcript.plan && <PlanPanel steps={transcript.plan} />}
-      {thread && <Composer threadId={threadId} transcript={transcript} />}
+      {thread && <Composer threadId={threadId} transcript={transcript} onSent={goToEnd} />}
       {takingBack !== null && (
         <TakeBackDialog
           threadId={threadId}

@@ -14,6 +14,8 @@ export interface TranscriptItemProps {
   entry: TranscriptEntry
   /** What a command runs as, while the host knows it. */
   process?: ProcessView | undefined
+  /** Something of the session waits for an answer. */
+  isAsked?: boolean
   /** Drops this message's turn and everything after it; absent where that is not possible now. */
   onTakeBack?: ((turnId: string) => void) | undefined
 }
@@ -21,6 +23,7 @@ export interface TranscriptItemProps {
 export const TranscriptItem = memo(function TranscriptItem({
   entry,
   process,
+  isAsked = false,
   onTakeBack,
 }: TranscriptItemProps): ReactNode {
   const { item, isOpen, turnId, atMs } = entry
@@ -49,7 +52,7 @@ export const TranscriptItem = memo(function TranscriptItem({
         </Folded>
       )
     case 'commandExecution':
-      return <CommandRow item={item} isOpen={isOpen} atMs={atMs} process={process} />
+      return <CommandRow item={item} isOpen={isOpen} atMs={atMs} process={process} isAsked={isAsked} />
     case 'fileChange':
       return <FileChanges item={item} />
     case 'mcpToolCall':

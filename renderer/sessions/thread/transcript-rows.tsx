@@ -3,9 +3,11 @@ import { useEffect, useMemo, useRef, type ReactNode } from 'react'
 import type { ApprovalView, ProcessView } from '../../../preload/api.ts'
 import { ApprovalCard } from '../../approvals/approval-card.tsx'
 import { OutcomeLine } from '../../approvals/outcome-line.tsx'
-import { shorten, subjectLine } from '../../approvals/subject-words.ts'
+import { commandText, shorten, subjectLine } from '../../approvals/subject-words.ts'
 import { Button } from '../../components/button.tsx'
 import { VisibleText } from '../../components/visible-text.tsx'
+import { answerFields } from '../../../sidecars/protocol/answer-form.ts'
+import { wordsOfShell } from './shell-words.ts'
 import { TranscriptItem } from './transcript-item.tsx'
 import { entriesOf, type Transcript, type TranscriptEntry } from './transcript.ts'
 
@@ -27,18 +29,25 @@ export function TranscriptRows({
   onTakeBack,
 }: TranscriptRowsProps): ReactNode {
   const rows = useMemo(() => placedRequests(transcript, requests), [transcript, requests])
-  return rows.map((row) =>
+  const isAsked = requests.some(({ state }) => state === 'pending')
+  return rows.map((row, index) =>
     'entry' in row ? (
       <div
         key={row.entry.item.id}
         data-row={row.entry.item.id}
         className={`transcript-row ${row.entry.item.id === marked ? 'marked' : ''}`}
       >
-        <TranscriptItem entry={row.entry} process={processes.get(row.entry.item.id)} onTakeBack={onTakeBack} />
+        <TranscriptItem
+          entry={row.entry}
+          process={processes.get(row.entry.item.id)}
+          // Only what is open can wait: everything else stays as it was drawn.
+          isAsked={isAsked && row.entry.isOpen}
+          onTakeBack={onTakeBack}
+        />
       </div>
     ) : (
       <div key={row.request.id} data-row={row.request.id} className="transcript-row">
-        <RequestInPlace request={row.request} />
+        <RequestInPlace request={row.request} before={rows[index - 1]} />
       </div>
     ),
   )
@@ -70,17 +79,29 @@ function placedRequests(transcript: Transcript, requests: readonly ApprovalView[
 
 const nothing = (): void => {}
 
-function RequestInPlace({ request }: { request: ApprovalView }): ReactNode {
+function RequestInPlace({ request, before }: { request: ApprovalView; before: Row | undefined }): ReactNode {
   if (request.state === 'pending') return <ApprovalCard request={request} onBusy={nothing} onAnswered={nothing} />
+  // Right behind its command the answer needs no name.
+  if (before && 'entry' in before && isOf(before.entry, request))
+    return (
+      <div className="answered-here">
+        <OutcomeLine request={request} />
+      </div>
+    )
   return (
     <p className="linked-row">
       <span className="truncate">
-        <VisibleText code text={shorten(subjectLine(request.subject), 160)} />
+        <VisibleText code={answerFields(request.subject) === null} text={shorten(subjectLine(request.subject), 160)} />
       </span>
       <OutcomeLine request={request} />
     </p>
   )
 }
+
+const isOf = ({ item }: TranscriptEntry, { subject }: ApprovalView): boolean =>
+  item.type === 'commandExecution' &&
+  subject.kind === 'command' &&
+  wordsOfShell(item.command) === commandText(subject.argv)
 
 /** Reads the next page before its place comes into view; also a button. */
 export function ReadOn({ words, onReach }: { words: string; onReach: () => void }): ReactNode {

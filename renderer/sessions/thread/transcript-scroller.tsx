@@ -16,8 +16,8 @@ interface Anchor {
 export interface TranscriptScrollerProps {
   /** The newest item is among the children, so their end is the end. */
   isAtEnd: boolean
-  /** A row to bring into view, once for each value of `nonce`. */
-  target: { row: string; nonce: number } | null
+  /** A row to bring into view, or the end (null), once for each value of `nonce`. */
+  target: { row: string | null; nonce: number } | null
   children: ReactNode
 }
 
@@ -32,6 +32,12 @@ export function TranscriptScroller({ isAtEnd, target, children }: TranscriptScro
     const box = element.current
     if (!box) return
     if (target && target.nonce !== shown.current) {
+      if (target.row === null) {
+        follows.current = true
+        // What leads there may still be read; then the end is elsewhere.
+        if (isAtEnd) shown.current = target.nonce
+        return settle(box, isAtEnd, anchor.current)
+      }
       const row = rowOf(box, target.row)
       if (row) {
         shown.current = target.nonce
