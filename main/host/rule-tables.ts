@@ -32,7 +32,7 @@ export class RuleTables {
     this.timer = undefined
     const { rules, proxyRules, feed } = this.options
     const context: RuleViewContext = {
-      commands: rules.all().filter((rule) => rule.kind === 'command'),
+      all: rules.all(),
       heldBack: rules.forProxy().heldBack,
       notApplied: proxyRules.notApplied,
       firedOf: (id) => rules.firedOf(id),

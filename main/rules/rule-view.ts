@@ -1,4 +1,6 @@
+import { dirname } from 'node:path'
 import type { RuleView } from '../../preload/api.ts'
+import { patternCovers } from '../../sidecars/protocol/host-pattern.ts'
 import { readCommandWrapper } from '../../sidecars/rules/command-wrapper.ts'
 import { isLauncher } from '../../sidecars/rules/launcher.ts'
 import { AMENDED_FILE } from './rule-folder.ts'
@@ -8,8 +10,8 @@ import type { SessionGrant } from './session-grants.ts'
 import { readShellWrapper } from '../../sidecars/rules/shell-wrapper.ts'
 
 export interface RuleViewContext {
-  /** Other rules in force, to tell which one takes the effect of this one. */
-  commands: readonly CommandRule[]
+  /** The rules in force, to tell which one takes the effect of another. */
+  all: readonly Rule[]
   heldBack: ReadonlyMap<HostRule, HostRule>
   /** Why the proxy does not follow the newest rules; null while it does. */
   notApplied: string | null
@@ -32,7 +34,7 @@ export function ruleView(rule: Rule, context: RuleViewContext): RuleView {
     line: rule.place?.line ?? null,
     lastFiredAtMs: fired?.lastAtMs ?? null,
     fired: fired?.count ?? 0,
-    flag: rule.kind === 'command' ? commandFlag(rule, context.commands) : hostFlag(rule, context),
+    flag: (rule.kind === 'command' ? commandFlag(rule) : hostFlag(rule, context)) ?? shadowFlag(rule, context.all),
   }
 }
 
@@ -58,23 +60,53 @@ export function grantView(grant: SessionGrant, context: Pick<RuleViewContext, 'f
   }
 }
 
-function commandFlag(rule: CommandRule, all: readonly CommandRule[]): string | null {
-  if (rule.effect === 'allow') {
-    const words = rule.pattern.map((alternatives) => alternatives[0]!)
-    const shell = readShellWrapper(words)
-    if (shell ? shell.kind !== 'text' : readCommandWrapper(words) || isLauncher(words[0]!))
-      return 'not followed: what it starts is judged by its own rules'
-  }
-  const shadow = all.find((other) => other !== rule && shadows(other, rule))
-  return shadow ? `has no effect: ${placeName(shadow)} decides first` : null
+function commandFlag(rule: CommandRule): string | null {
+  return isFollowed(rule) ? null : 'not followed: what it starts is judged by its own rules'
 }
 
-/** Whether a stricter rule, or an equal one further up, holds for everything that this one speaks of. */
-function shadows(other: CommandRule, rule: CommandRule): boolean {
-  if (other.effect === rule.effect || stricter(other.effect, rule.effect) !== other.effect) return false
+/** An allow rule for a shell or a wrapper alone is not. */
+function isFollowed({ effect, pattern }: CommandRule): boolean {
+  if (effect !== 'allow') return true
+  const words = pattern.map((alternatives) => alternatives[0]!)
+  const shell = readShellWrapper(words)
+  return shell ? shell.kind === 'text' : !readCommandWrapper(words) && !isLauncher(words[0]!)
+}
+
+function shadowFlag(rule: Rule, all: readonly Rule[]): string | null {
+  let same: Rule | undefined
+  for (const other of all) {
+    if (other === rule || !holdsWherever(other, rule) || !covers(other, rule)) continue
+    if (other.effect !== rule.effect) {
+      if (stricter(other.effect, rule.effect) === other.effect)
+        return `has no effect: ${placeName(other)} decides first`
+    } else if (!covers(rule, other) || all.indexOf(other) < all.indexOf(rule)) same ??= other
+  }
+  return same ? `says nothing new: ${placeName(same)} says the same` : null
+}
+
+/** Rules of a project hold below its folder, rules of a session in that session. */
+function holdsWherever(other: Rule, rule: Rule): boolean {
+  const folderOf = ({ place }: Rule) => (place?.file.startsWith('/') ? dirname(place.file) : null)
+  const sessionOf = (one: Rule) => (one.kind === 'network' ? one.sessionId : undefined)
   return (
-    other.pattern.length <= rule.pattern.length &&
-    other.pattern.every((alternatives, i) => rule.pattern[i]!.every((word) => alternatives.includes(word)))
+    (folderOf(other) === null || folderOf(other) === folderOf(rule)) &&
+    (sessionOf(other) === undefined || sessionOf(other) === sessionOf(rule))
+  )
+}
+
+/** Whether a rule speaks of everything that the other one speaks of. */
+function covers(wide: Rule, narrow: Rule): boolean {
+  if (wide.kind === 'command')
+    return (
+      narrow.kind === 'command' &&
+      isFollowed(wide) &&
+      wide.pattern.length <= narrow.pattern.length &&
+      wide.pattern.every((alternatives, i) => narrow.pattern[i]!.every((word) => alternatives.includes(word)))
+    )
+  return (
+    narrow.kind === 'network' &&
+    (wide.protocol === undefined || wide.protocol === narrow.protocol) &&
+    patternCovers({ ...wide.host, port: wide.port }, { ...narrow.host, port: narrow.port }, wide.effect)
   )
 }
 

@@ -285,7 +285,7 @@ network_rule("ask.test", decision="prompt")
     rules.noteFired(git!.id, 4, 2)
     const view = (notApplied: string | null) => {
       const context = {
-        commands: rules.all().filter((rule) => rule.kind === 'command'),
+        all: rules.all(),
         heldBack: rules.forProxy().heldBack,
         notApplied,
         firedOf: (id: RuleId) => rules.firedOf(id),
@@ -315,6 +315,32 @@ network_rule("ask.test", decision="prompt")
     ])
     expect(status!.id).not.toBe(git!.id)
     expect(view('the network proxy is not running')[3]?.flag).toBe('not applied: the network proxy is not running')
+    await put(`network_rule("**.a.test", decision="deny")
+network_rule("x.a.test", port=443, decision="allow")
+network_rule("**.b.test", "https", "allow")
+network_rule("api?.b.test", "https", "allow")
+network_rule("c.b.test", "https", "allow")
+network_rule("c.b.test", "http", "allow")
+prefix_rule(["make"])
+prefix_rule(["make", "test"])
+prefix_rule(["make"])
+prefix_rule(["env"])
+prefix_rule(["env", "make"])
+`)
+    await vi.waitUntil(() => rules.all().length === 11, { timeout: 10_000 })
+    expect(view(null).map(({ flag }) => flag)).toEqual([
+      null,
+      'has no effect: default.rules:1 decides first',
+      null,
+      null,
+      'says nothing new: default.rules:3 says the same',
+      null,
+      null,
+      'says nothing new: default.rules:7 says the same',
+      'says nothing new: default.rules:7 says the same',
+      'not followed: what it starts is judged by its own rules',
+      'not followed: what it starts is judged by its own rules',
+    ])
     const grant = rules.grantForSession(judged(command('ls')), 'deny', 'ls')
     expect(grantView(grant, { firedOf: () => undefined })).toMatchObject({
       text: 'ls',

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { PageBody, PageHead } from '../components/page.tsx'
 import { SearchField } from '../components/search-field.tsx'
 import { EmptyState } from '../components/states.tsx'
+import { ToggleChip } from '../components/chip.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useToasts } from '../components/toasts.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -13,8 +14,21 @@ import { RuleEditor } from './rule-editor.tsx'
 import { RuleImport } from './rule-import.tsx'
 import { RuleRow } from './rule-row.tsx'
 import { RuleTestBox } from './rule-test-box.tsx'
-import { filterRules, ruleSource, selectRuleProblems, selectRules, type RuleKind } from './selectors.ts'
+import {
+  filterRules,
+  passesFilter,
+  ruleSource,
+  selectRuleProblems,
+  selectRules,
+  type RuleFilter,
+  type RuleKind,
+} from './selectors.ts'
 import './rules-page.css'
+
+const FILTERS: readonly { id: RuleFilter; title: string }[] = [
+  { id: 'neverFired', title: 'Never fired' },
+  { id: 'flagged', title: 'With a remark' },
+]
 
 export function RulesPage({ id }: { id: string | null }): ReactNode {
   const invoke = useInvoke()
@@ -24,7 +38,9 @@ export function RulesPage({ id }: { id: string | null }): ReactNode {
   const chosenKind = rules.find((rule) => rule.id === id)?.kind
   const [kind, setKind] = useState<RuleKind>(chosenKind ?? 'command')
   const [query, setQuery] = useState('')
-  const shown = filterRules(rules, kind, query)
+  const [filter, setFilter] = useState<RuleFilter>('all')
+  const found = filterRules(rules, kind, query)
+  const shown = found.filter((rule) => passesFilter(rule, filter))
   const count = (of: RuleKind): number => rules.filter((rule) => rule.kind === of).length
 
   const add = async (text: string): Promise<string | null> => {
@@ -69,6 +85,13 @@ export function RulesPage({ id }: { id: string | null }): ReactNode {
               onChange={setKind}
               panelId="rules-panel"
             />
+            <div className="rule-filter" role="group" aria-label="Rules shown">
+              {FILTERS.map(({ id: of, title }) => (
+                <ToggleChip key={of} on={filter === of} onToggle={() => setFilter(filter === of ? 'all' : of)}>
+                  {title} <span className="meta">{found.filter((rule) => passesFilter(rule, of)).length}</span>
+                </ToggleChip>
+              ))}
+            </div>
           </div>
           <div
             id="rules-panel"
@@ -76,7 +99,9 @@ export function RulesPage({ id }: { id: string | null }): ReactNode {
             aria-label={kind === 'command' ? 'Rules for commands' : 'Rules for hosts'}
           >
             {shown.length === 0 ? (
-              <EmptyState title={query.trim() === '' ? 'No rule of this kind yet.' : 'No rule matches.'}>
+              <EmptyState
+                title={rules.some((rule) => rule.kind === kind) ? 'No rule matches.' : 'No rule of this kind yet.'}
+              >
                 <p>Without a rule you are asked. Answering “Always” writes one here.</p>
               </EmptyState>
             ) : (

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { applySnapshot } from '../feed/apply-deltas.ts'
 import { initialFeedState } from '../feed/feed-state.ts'
 import { NOON_MS, rule, snapshot } from '../testing/view-fixtures.ts'
-import { filterRules, ruleSource, selectRules } from './selectors.ts'
+import { filterRules, passesFilter, ruleSource, selectRules, type RuleFilter } from './selectors.ts'
 
 const state = applySnapshot(
   initialFeedState(),
@@ -30,6 +30,12 @@ test('rules are found by kind, text, words and source', () => {
     find('command', 'z.rules'),
     find('network', 'nowhere'),
   ]).toEqual([['a'], ['b', 'c'], ['b'], ['c'], []])
+})
+
+test('rules that never fired and those with a remark can be shown alone', () => {
+  const rows = [rule({ id: 'a', lastFiredAtMs: null }), rule({ id: 'b', lastFiredAtMs: 1, flag: 'has no effect' })]
+  const shown = (filter: RuleFilter) => rows.filter((row) => passesFilter(row, filter)).map(({ id }) => id)
+  expect([shown('all'), shown('neverFired'), shown('flagged')]).toEqual([['a', 'b'], ['a'], ['b']])
 })
 
 test('a source names its line where it has one', () => {

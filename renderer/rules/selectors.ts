@@ -27,6 +27,14 @@ export function selectRuleProblems(state: FeedState): readonly RuleProblemView[]
   return problemsOf(state.tables.ruleProblems)
 }
 
+/** Which rules are shown: every one, those that never decided anything, those with something odd about them. */
+export type RuleFilter = 'all' | 'neverFired' | 'flagged'
+
+export function passesFilter(rule: RuleView, filter: RuleFilter): boolean {
+  if (filter === 'neverFired') return rule.lastFiredAtMs === null
+  return filter === 'all' || rule.flag !== null
+}
+
 export function filterRules(rules: readonly RuleView[], kind: RuleKind, query: string): readonly RuleView[] {
   const wanted = query.trim().toLowerCase()
   return rules.filter(

@@ -6,6 +6,7 @@ import {
   InvalidPattern,
   isIpLiteral,
   parseRulePattern,
+  patternCovers,
   patternNames,
   patternsOverlap,
   type PatternEffect,
@@ -190,4 +191,40 @@ it('asking about one port of every host overlaps with an address that is allowed
 
 it('tells addresses from names', () => {
   expect(['127.0.0.1', '::1', 'a.example', '1.example'].map(isIpLiteral)).toEqual([true, true, false, false])
+})
+
+it.each([
+  ['a.test', 'a.test', true],
+  ['a.test', 'b.test', false],
+  ['a.test', '*.a.test', false],
+  ['*.d.test', 'x.d.test', true],
+  ['*.d.test', 'd.test', false],
+  ['*.d.test', '*.d.test', true],
+  ['*.d.test', '*.x.d.test', true],
+  ['*.d.test', '**.x.d.test', true],
+  ['*.d.test', '**.d.test', false],
+  ['**.d.test', 'd.test', true],
+  ['**.d.test', 'x.d.test', true],
+  ['**.d.test', '*.d.test', true],
+  ['**.d.test', '**.d.test', true],
+  ['**.d.test', '**.x.d.test', true],
+  ['**.d.test', '**.test', false],
+  ['**.d.test', 'bad.test', false],
+  ['**.d.test', '*', false],
+  ['reg*.d.test', 'reg*.d.test', true],
+  ['reg*.d.test', 'reg1.d.test', true],
+  ['reg*.d.test', 'x*.d.test', false],
+  ['**.d.test', 'reg*.d.test', false],
+  ['a.test', 'a.test:443', true],
+  ['a.test:443', 'a.test', false],
+  ['a.test:443', 'a.test:443', true],
+  ['a.test:443', 'a.test:80', false],
+])('%s covers %s: %s', (wide, narrow, expected) => {
+  expect(patternCovers(parseRulePattern(wide, 'allow'), parseRulePattern(narrow, 'allow'), 'allow')).toBe(expected)
+})
+
+it('denying a port of every host covers addresses, allowing every host does not', () => {
+  const address = parseRulePattern('127.0.0.1:22', 'allow')
+  expect(patternCovers(parseRulePattern('*:22', 'deny'), address, 'deny')).toBe(true)
+  expect(patternCovers(parseRulePattern('*', 'allow'), address, 'allow')).toBe(false)
 })

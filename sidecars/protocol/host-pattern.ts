@@ -252,6 +252,19 @@ export function patternsOverlap(allowing: HostPattern, other: HostPattern): bool
   return a === b || a.endsWith(`.${b}`) || b.endsWith(`.${a}`)
 }
 
+/** Whether each host and port that the narrow pattern names is named by the wide one, whose rule has that effect. */
+export function patternCovers(wide: RulePattern, narrow: RulePattern, effect: PatternEffect): boolean {
+  if (wide.port !== undefined && wide.port !== narrow.port) return false
+  if (narrow.kind === 'exact') return patternNames(wide, narrow.host, effect)
+  if (wide.kind === 'any') return true
+  if (narrow.kind === 'glob' || wide.kind === 'glob') return formatHostPattern(wide) === formatHostPattern(narrow)
+  if (wide.kind === 'exact' || narrow.kind === 'any') return false
+  // A subtree lies inside another when its top does; with its top itself only if that is inside as well.
+  return wide.host === narrow.host
+    ? wide.kind === 'within' || narrow.kind === 'below'
+    : patternNames(wide, narrow.host, effect)
+}
+
 /** The canonical text of a pattern without its port; equal text means equal pattern. */
 export function formatHostPattern(pattern: HostPattern): string {
   switch (pattern.kind) {

@@ -1,8 +1,7 @@
 /** Whether a configuration file stays within what the administrator demands. */
 import { ConfigError } from '../config/config-error.ts'
 import type { NetworkConfig } from '../config/network-config.ts'
-import { formatRulePattern, parseRulePattern, type RulePattern } from '../../protocol/host-pattern.ts'
-import { covers } from './pattern-cover.ts'
+import { formatRulePattern, parseRulePattern, type RulePattern, patternCovers } from '../../protocol/host-pattern.ts'
 import type { Requirements } from './requirements.ts'
 
 /** @throws ConfigError "network.<key>: <candidate> is not allowed here (allowed: …)" for the first breach */
@@ -50,7 +49,7 @@ function checkAllowed(allowed: RulePattern[], denied: RulePattern[], required: R
   const managed = required.allowed
   const listed = managed.map(formatRulePattern).join(', ')
   if (required.allowedExpansion === undefined) {
-    const beyond = allowed.find((pattern) => !managed.some((entry) => covers(entry, pattern)))
+    const beyond = allowed.find((pattern) => !managed.some((entry) => patternCovers(entry, pattern, 'allow')))
     if (beyond) throw breach('allowed_domains', formatRulePattern(beyond), `a subset of ${listed}`)
     return
   }

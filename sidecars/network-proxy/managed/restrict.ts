@@ -1,10 +1,15 @@
 /** What a running proxy really does under the administrator's demands, whatever it was told. */
 import type { NetworkRule } from '../../protocol/host-channel.ts'
 import type { RuleId } from '../../protocol/ids.ts'
-import { formatRulePattern, InvalidPattern, parseRulePattern, type RulePattern } from '../../protocol/host-pattern.ts'
+import {
+  formatRulePattern,
+  InvalidPattern,
+  parseRulePattern,
+  type RulePattern,
+  patternCovers,
+} from '../../protocol/host-pattern.ts'
 import { InvalidRule } from '../policy/rule-table.ts'
 import type { ProxySettings } from '../settings.ts'
-import { covers } from './pattern-cover.ts'
 import type { Requirements } from './requirements.ts'
 
 /** The settings within the demands, and one sentence for each that had to give way. */
@@ -54,7 +59,7 @@ export function restrictRules(
   return [
     ...rules.filter((rule, index) => {
       const pattern = patternOf(rule, index)
-      return rule.verdict === 'deny' || !limits || limits.some((entry) => covers(entry, pattern))
+      return rule.verdict === 'deny' || !limits || limits.some((entry) => patternCovers(entry, pattern, 'allow'))
     }),
     ...required.denied.map((pattern) => managedRule('deny', formatRulePattern(pattern))),
     ...(required.allowed ?? []).map((pattern) => managedRule('allow', formatRulePattern(pattern))),
