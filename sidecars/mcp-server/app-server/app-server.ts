@@ -15,6 +15,7 @@ import { ThreadStore } from '../rollout/thread-store.ts'
 import { PendingRequests } from './client-requests.ts'
 import { ConfigFile, type ConfigTable } from './config-file.ts'
 import { AppConnection, notificationText } from './connection.ts'
+import type { LiveConfig } from './live-config.ts'
 import { McpConnections } from './mcp-connections.ts'
 import { MethodTable } from './method-table.ts'
 import { commandMethods } from './methods/command-methods.ts'
@@ -202,9 +203,7 @@ export class AppServer {
     if (!this.busy) for (const wake of this.idleWaiters.splice(0)) wake()
   }
 
-  private services(config: ConfigTable, originator: string, emit: Emit, nowMs: () => number): EngineServices {
-    const providers = (config.model_providers as ConfigTable | undefined) ?? {}
-    const window = config.model_context_window
+  private services(live: LiveConfig, originator: string, emit: Emit, nowMs: () => number): EngineServices {
     return {
       emit,
       requests: this.asked,
@@ -213,11 +212,12 @@ export class AppServer {
       exec: this.options.exec,
       rules: this.options.rules,
       mcp: this.context.mcp,
-      provider: (settings) => resolveProvider(settings.modelProvider, providers),
+      provider: (settings) =>
+        resolveProvider(settings.modelProvider, (live.current.model_providers as ConfigTable | undefined) ?? {}),
       modelInfo: (slug) => {
         const info = modelInfo(slug)
+        const { model_context_window: window, model_auto_compact_token_limit: limit } = live.current
         const contextWindow = typeof window === 'number' ? window : info.contextWindow
-        const limit = config.model_auto_compact_token_limit
         return {
           ...info,
           contextWindow,

@@ -46,7 +46,7 @@ export class PendingRequests implements ClientRequests {
   ask<M extends ServerRequestMethod>(
     method: M,
     params: ServerRequestMap[M]['params'],
-    { threadId, signal }: AskOptions,
+    { threadId, signal, turnEnds }: AskOptions,
   ): Promise<ServerRequestMap[M]['answer']> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error)
@@ -58,8 +58,10 @@ export class PendingRequests implements ClientRequests {
       }
       const onAbort = () => {
         reject(signal.reason as Error)
-        // After the turn's own end was announced, as clients are used to.
-        setImmediate(end)
+        this.open.delete(id)
+        // With a turn that is over the question is, too: told after the turn's own end.
+        const isTurnOver = (signal.reason as Error).name === 'TurnAborted'
+        void (isTurnOver && turnEnds ? turnEnds.then(end) : end())
       }
       const request: Open = {
         id,

@@ -69,8 +69,10 @@ async function main(argv: string[]): Promise<number> {
     throw new ListenError(`--listen: ${address.host} is reachable from other machines; add --ws-auth`)
   const place = address.kind === 'unix' ? { kind: 'unix' as const, path: address.path ?? defaultSocket(home) } : address
   const listener = await listen(place, { authorize, onConnection: (transport) => server.serve(transport) })
+  // Whoever reads the address may end us at once.
+  const signalled = untilSignal(server)
   process.stdout.write(`${listener.url}\n`)
-  const code = await untilSignal(server)
+  const code = await signalled
   await listener.close()
   return end(code)
 }

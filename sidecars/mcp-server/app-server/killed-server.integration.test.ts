@@ -239,3 +239,23 @@ it(
     await server.ended
   },
 )
+
+it('of two processes one writes a thread, the other is told and may read; a killed one lets go', async () => {
+  const first = await new Server().open()
+  const threadId = (await first.call('thread/start', { cwd: ws })).thread.id as string
+  await first.turn(threadId, 'mine [[hello]]')
+  const second = await new Server().open()
+  await expect(second.call('thread/resume', { threadId })).rejects.toMatchObject({
+    code: -32600,
+    message: expect.stringContaining(`in use by process ${first.child.pid}`) as string,
+  })
+  const { thread } = await second.call('thread/read', { threadId, includeTurns: true })
+  expect(thread.turns).toHaveLength(1)
+  expect((await first.turn(threadId, 'still mine [[hello]]')).turn.status).toBe('completed')
+  first.child.kill('SIGKILL')
+  await first.ended
+  expect((await second.call('thread/resume', { threadId })).thread.turns).toHaveLength(2)
+  expect((await second.turn(threadId, 'yours [[hello]]')).turn.status).toBe('completed')
+  second.child.stdin!.end()
+  await second.ended
+})

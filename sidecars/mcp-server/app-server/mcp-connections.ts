@@ -15,6 +15,10 @@ interface ThreadServers {
   servers: McpServerHandle[]
   ready: Promise<void>
   waited: boolean
+  /** Calls that run; servers are not changed under them. */
+  calls: number
+  /** Takes the place of these servers between two requests of the model. */
+  next: ConfigTable | null
 }
 
 /** Owned by the server. */
@@ -33,13 +37,21 @@ export class McpConnections implements McpTools {
     const known = this.threads.get(threadId)
     if (known?.configText === configText) return
     if (known) void this.release(threadId)
-    if (Object.keys(table).length === 0) return
-    const entry: ThreadServers = { configText, servers: [], ready: Promise.resolve(), waited: false }
+    const entry: ThreadServers = {
+      configText,
+      servers: [],
+      ready: Promise.resolve(),
+      waited: false,
+      calls: 0,
+      next: null,
+    }
     this.threads.set(threadId, entry)
-    entry.ready = this.startAll(threadId, table, entry)
+    // A thread without servers may get some later.
+    if (Object.keys(table).length > 0) entry.ready = this.startAll(threadId, table, entry)
   }
 
   async list(threadId: string): Promise<readonly McpToolSpec[]> {
+    await this.refresh(threadId)
     const entry = this.threads.get(threadId)
     if (!entry) return []
     if (!entry.waited) {
@@ -57,20 +69,30 @@ export class McpConnections implements McpTools {
   ): Promise<McpCallResult> {
     const server = this.threads.get(threadId)?.servers.find(({ name }) => name === spec.server)
     if (!server) return Promise.reject(new Error(`MCP server ${spec.server} is not running`))
-    return server.call(spec.tool, args, hooks)
+    const entry = this.threads.get(threadId)!
+    entry.calls++
+    return server.call(spec.tool, args, hooks).finally(() => entry.calls--)
   }
 
   async status(threadId: string): Promise<unknown[]> {
+    await this.refresh(threadId)
     const entry = this.threads.get(threadId)
     if (!entry) return []
     await entry.ready
     return entry.servers.map((server) => server.status())
   }
 
-  async reload(config: ConfigTable): Promise<void> {
-    const ids = [...this.threads.keys()]
-    await Promise.all(ids.map((id) => this.release(id)))
-    for (const id of ids) this.prepare(id, config)
+  /** Servers are started anew when their thread next wants them, never under a call that runs. */
+  reload(config: ConfigTable): void {
+    for (const entry of this.threads.values()) entry.next = config
+  }
+
+  private async refresh(threadId: string): Promise<void> {
+    const entry = this.threads.get(threadId)
+    if (!entry?.next || entry.calls > 0) return
+    const { next } = entry
+    await this.release(threadId)
+    this.prepare(threadId, next)
   }
 
   async release(threadId: string): Promise<void> {

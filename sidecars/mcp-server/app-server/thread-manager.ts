@@ -9,11 +9,12 @@ import { DEFAULT_INSTRUCTIONS } from '../engine/prompt.ts'
 import type { EngineServices } from '../engine/services.ts'
 import type { DynamicToolSpec } from '../engine/thread-runtime.ts'
 import { settingsOfRecord, withOverrides, type Settings, type SettingsOverrides } from '../engine/thread-settings.ts'
-import { ThreadSession, type StoredHistory } from '../engine/thread-session.ts'
+import { ThreadSession, type StoredHistory, type SuspendOutcome } from '../engine/thread-session.ts'
 import type { ThreadLog } from '../rollout/thread-log.ts'
 import type { TraceSubmission } from '../engine/submissions.ts'
 import { usageOfRecord } from '../engine/token-usage.ts'
 import { uuid7 } from '../engine/uuid7.ts'
+import type { LiveConfig } from './live-config.ts'
 import { extrasOf, type ThreadExtras } from './thread-extras.ts'
 import type { RecordPayload } from '../rollout/rollout-record.ts'
 import { settledTurns, threadView } from './thread-view.ts'
@@ -28,6 +29,7 @@ export interface LoadedThread {
   session: ThreadSession
   stored: StoredThread
   ephemeral: boolean
+  liveConfig: LiveConfig
   unloadTimer: NodeJS.Timeout | null
   extras: ThreadExtras
 }
@@ -43,6 +45,7 @@ export interface StartOptions {
   compactPrompt: string | null
   dynamicTools: DynamicToolSpec[]
   services: EngineServices
+  liveConfig: LiveConfig
 }
 
 export interface ThreadManagerOptions {
@@ -203,6 +206,19 @@ export class ThreadManager {
     this.options.onUnloaded(threadId)
   }
 
+  /** Leaves a thread's running turn to another process and lets go of the thread. */
+  async suspend(threadId: string): Promise<SuspendOutcome> {
+    const thread = this.need(threadId)
+    const outcome = await thread.session.suspend()
+    if (outcome.type === 'suspended') {
+      this.cancelUnload(thread)
+      this.loaded.delete(threadId)
+      this.options.onUnloaded(threadId)
+      this.options.announce('thread/closed', threadId)
+    }
+    return outcome
+  }
+
   /** Starts the clock when nobody watches an idle thread any more. */
   considerUnload(threadId: string): void {
     const thread = this.loaded.get(threadId)
@@ -252,6 +268,7 @@ export class ThreadManager {
       session,
       stored,
       ephemeral: options.ephemeral,
+      liveConfig: options.liveConfig,
       unloadTimer: null,
       extras: extrasOf(extras),
     }
@@ -260,7 +277,10 @@ export class ThreadManager {
     return thread
   }
 
-  private metaOf(id: string, options: Omit<StartOptions, 'services'>): Record<string, unknown> & { id: string } {
+  private metaOf(
+    id: string,
+    options: Omit<StartOptions, 'services' | 'liveConfig'>,
+  ): Record<string, unknown> & { id: string } {
     return {
       id,
       session_id: id,
@@ -277,7 +297,7 @@ export class ThreadManager {
     }
   }
 
-  private ephemeralThread(id: string, options: Omit<StartOptions, 'services'>): StoredThread {
+  private ephemeralThread(id: string, options: Omit<StartOptions, 'services' | 'liveConfig'>): StoredThread {
     const now = this.options.nowMs()
     return {
       id,

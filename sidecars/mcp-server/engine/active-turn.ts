@@ -43,6 +43,8 @@ export class ActiveTurn {
   readonly grantedWriteRoots: string[] = []
   grantedNetwork = false
   done: Promise<void> = Promise.resolve()
+  /** Its work is over and it is being stored: nothing more can be added. */
+  isEnding = false
 
   constructor(
     readonly id: string,

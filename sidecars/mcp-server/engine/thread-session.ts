@@ -16,6 +16,7 @@ import {
 } from './active-turn.ts'
 import { compact } from './compaction.ts'
 import { storedCommandItem } from './command-item-stream.ts'
+import { Mailbox, type AgentMail } from './mailbox.ts'
 import { ModelHistory, textMessage } from './model-history.ts'
 import { environmentContext, INTERRUPTION_MARKER, openingMessages } from './prompt.ts'
 import { reviewTurn, type ReviewTarget } from './review.ts'
@@ -43,7 +44,20 @@ import { uuid7 } from './uuid7.ts'
 /** An aborted turn's work gets this long to end by itself before it is left behind. */
 const ABORT_GRACE_MS = 100
 
-export type TurnRefusal = 'noActiveTurn' | 'notIdle' | 'wrongTurn' | 'notSteerable' | 'emptyInput' | 'shutDown'
+export type TurnRefusal =
+  | 'noActiveTurn'
+  | 'notIdle'
+  | 'wrongTurn'
+  | 'notSteerable'
+  | 'emptyInput'
+  | 'mailboxFull'
+  | 'shutDown'
+
+/** What became of a request to leave the running turn to another process. */
+export type SuspendOutcome =
+  | { type: 'notActive' }
+  | { type: 'unsupportedTask'; turnKind: TurnKind }
+  | { type: 'suspended'; turnId: string }
 
 /** The operation does not fit the state; the wire layer words it. */
 export class TurnRefused extends Error {
@@ -100,6 +114,7 @@ export class ThreadSession implements ThreadRuntime {
   private historyRead: Promise<void> | null = null
   private active: ActiveTurn | null = null
   private readonly flags: ThreadActiveFlag[] = []
+  private readonly mailbox = new Mailbox()
   private readonly submissions: Submissions
   private lastTotalTokens = 0
   private closing = false
@@ -143,8 +158,9 @@ export class ThreadSession implements ThreadRuntime {
 
   /** Starts a turn, or adds the input to the running one. */
   turnInput(input: PendingInput, overrides: SettingsOverrides, options: TurnOptions): Promise<Turn> {
-    return this.submissions.submit('user_input', () => {
+    return this.submissions.submit('user_input', async () => {
       const settings = withOverrides(this.settings, overrides)
+      await this.untilEnded()
       if (this.active) {
         if (this.active.kind !== 'regular') throw new TurnRefused('notSteerable', this.active.id, this.active.kind)
         this.applySettings(settings)
@@ -158,7 +174,8 @@ export class ThreadSession implements ThreadRuntime {
 
   /** Like turnInput on an idle thread; refused otherwise. */
   startIfIdle(input: PendingInput): Promise<Turn> {
-    return this.submissions.submit('start_if_idle', () => {
+    return this.submissions.submit('start_if_idle', async () => {
+      await this.untilEnded()
       if (this.active) throw new TurnRefused('notIdle', this.active.id)
       return this.begin('regular', input, { outputSchema: null, serviceTier: null }, (turn) => this.regularTurn(turn))
     })
@@ -166,7 +183,8 @@ export class ThreadSession implements ThreadRuntime {
 
   /** Adds input to exactly the turn named. */
   steer(expectedTurnId: string, input: PendingInput): Promise<string> {
-    return this.submissions.submit('steer', () => {
+    return this.submissions.submit('steer', async () => {
+      await this.untilEnded()
       if (!this.active) throw new TurnRefused('noActiveTurn')
       if (this.active.id !== expectedTurnId) throw new TurnRefused('wrongTurn', this.active.id)
       if (this.active.kind !== 'regular') throw new TurnRefused('notSteerable', this.active.id, this.active.kind)
@@ -178,7 +196,8 @@ export class ThreadSession implements ThreadRuntime {
 
   /** Ends the turn; resolves after it is over and stored. */
   async interrupt(turnId: string | null): Promise<void> {
-    const turn = await this.submissions.submit('interrupt', () => {
+    const turn = await this.submissions.submit('interrupt', async () => {
+      await this.untilEnded()
       if (!this.active) throw new TurnRefused('noActiveTurn')
       if (turnId !== null && this.active.id !== turnId) throw new TurnRefused('wrongTurn', this.active.id)
       this.active.abort('interrupted')
@@ -188,8 +207,9 @@ export class ThreadSession implements ThreadRuntime {
   }
 
   updateSettings(overrides: SettingsOverrides): Promise<void> {
-    return this.submissions.submit('thread_settings', () => {
+    return this.submissions.submit('thread_settings', async () => {
       this.applySettings(withOverrides(this.settings, overrides))
+      if (this.log?.materialized) await this.persist()
     })
   }
 
@@ -217,7 +237,8 @@ export class ThreadSession implements ThreadRuntime {
 
   /** Runs the person's own command: no sandbox, no approval; in a turn of its own when idle. */
   userShellCommand(command: string, timeoutMs: number | null): Promise<void> {
-    return this.submissions.submit('user_shell', () => {
+    return this.submissions.submit('user_shell', async () => {
+      await this.untilEnded()
       if (this.active) {
         const turn = this.active
         void runUserShell(this, turn, command, timeoutMs).then(() =>
@@ -274,14 +295,61 @@ export class ThreadSession implements ThreadRuntime {
     })
   }
 
-  /** Replaces the history, after a rollback or revert was stored. Refused while a turn runs. */
-  replaceHistory(store: () => Promise<readonly ResponseItem[]>): Promise<void> {
+  /**
+   * Replaces the history, after a rollback or revert was stored; the usage is what it was then, the settings
+   * stay. Refused while a turn runs.
+   */
+  replaceHistory(store: () => Promise<StoredHistory>): Promise<void> {
     return this.submissions.submit('thread_rollback', async () => {
+      await this.untilEnded()
       if (this.active) throw new TurnRefused('notIdle', this.active.id)
       this.historyRead = Promise.resolve()
-      this.history.replace(await store())
-      this.lastTotalTokens = 0
+      const { items, usage } = await store()
+      this.history.replace(items)
+      this.usage = usage
+      this.lastTotalTokens = usage?.last.totalTokens ?? 0
     })
+  }
+
+  /** Takes a message of another agent; refused when too many wait. */
+  receiveMail(mail: AgentMail): Promise<void> {
+    return this.submissions.submit('inter_agent_communication', async () => {
+      if (!this.mailbox.put(mail)) throw new TurnRefused('mailboxFull')
+      await this.untilEnded()
+      this.startForMail()
+    })
+  }
+
+  /**
+   * Starts a turn that another process had to leave, under its id and with no new input: the model is
+   * asked again with what it knows. Refused unless idle; settings as for turnInput.
+   */
+  recoverTurn(turnId: string, overrides: SettingsOverrides, options: TurnOptions): Promise<Turn> {
+    return this.submissions.submit('recover_turn', async () => {
+      const settings = withOverrides(this.settings, overrides)
+      await this.untilEnded()
+      if (this.active) throw new TurnRefused('notIdle', this.active.id)
+      this.applySettings(settings)
+      return this.begin('regular', null, options, (turn) => this.regularTurn(turn), turnId)
+    })
+  }
+
+  /**
+   * Leaves the running turn to another process: it is not told as interrupted, neither to the model nor to
+   * clients, and the thread closes. When the history cannot be stored the thread goes on here.
+   */
+  async suspend(): Promise<SuspendOutcome> {
+    const outcome = await this.submissions.submit('suspend_turn_and_shutdown', async (): Promise<SuspendOutcome> => {
+      await this.untilEnded()
+      const turn = this.active
+      if (!turn) return { type: 'notActive' }
+      if (turn.kind !== 'regular') return { type: 'unsupportedTask', turnKind: turn.kind }
+      await this.log?.flush(true)
+      turn.abort('suspended')
+      return { type: 'suspended', turnId: turn.id }
+    })
+    if (outcome.type === 'suspended') await this.shutdown()
+    return outcome
   }
 
   /**
@@ -293,7 +361,7 @@ export class ThreadSession implements ThreadRuntime {
     this.closing = true
     this.realtime.stop('requested')
     const turn = this.active
-    turn?.abort('shutdown')
+    if (!turn?.aborted) turn?.abort('shutdown')
     await turn?.done
     await this.terminals.endAll()
     await this.services.mcp.release(this.id)
@@ -356,6 +424,7 @@ export class ThreadSession implements ThreadRuntime {
       return await this.services.requests.ask(method, params, {
         threadId: this.id,
         signal,
+        ...(this.active && { turnEnds: this.active.done }),
         ...(subject && { subject }),
         ...(refused !== undefined && { refused }),
       })
@@ -417,8 +486,9 @@ export class ThreadSession implements ThreadRuntime {
     input: PendingInput | null,
     options: TurnOptions,
     work: (turn: ActiveTurn) => Promise<void>,
+    id: string = uuid7(),
   ): Turn {
-    const turn = new ActiveTurn(uuid7(), kind, this.settings, options, this.services.nowMs())
+    const turn = new ActiveTurn(id, kind, this.settings, options, this.services.nowMs())
     if (input) turn.pending.push(input)
     this.active = turn
     // The answer to the request goes out first, then the turn's notifications.
@@ -438,14 +508,37 @@ export class ThreadSession implements ThreadRuntime {
     this.log?.append('turn_context', turnContextRecord(turn.id, turn.settings))
     this.announceStatus()
     this.emit('turn/started', { threadId: this.id, turn: turn.view('inProgress', null) })
-    const working = this.readHistory()
-      .then(() => work(turn))
-      .then(
-        () => null,
-        (error: unknown) => error,
-      )
-    const outcome = await this.untilDoneOrAborted(turn, working)
-    await this.end(turn, outcome)
+    let outcome: unknown
+    do {
+      const working = this.readHistory()
+        .then(() => work(turn))
+        .then(
+          () => null,
+          (error: unknown) => error,
+        )
+      outcome = await this.untilDoneOrAborted(turn, working)
+      // Words that came in the last moment are worth another round.
+    } while (outcome === null && turn.kind === 'regular' && turn.pending.length > 0 && !turn.aborted)
+    turn.isEnding = true
+    if (turn.aborted && (turn.signal.reason as TurnAborted).why === 'suspended') await this.leave(turn)
+    else await this.end(turn, outcome)
+  }
+
+  /** A turn that is being stored counts as over; this waits until it is. */
+  private async untilEnded(): Promise<void> {
+    if (this.active?.isEnding) await this.active.done
+  }
+
+  /** Another process goes on with it: nothing is told and nothing is recorded as its end. */
+  private async leave(turn: ActiveTurn): Promise<void> {
+    await this.persist()
+    if (this.active === turn) this.active = null
+    this.flags.length = 0
+  }
+
+  private startForMail(): void {
+    if (this.active || this.closing || !this.mailbox.wantsTurn) return
+    this.begin('regular', null, { outputSchema: null, serviceTier: null }, (turn) => this.regularTurn(turn))
   }
 
   /** After an abort the work has a moment to end; whatever it does later no longer counts. */
@@ -488,7 +581,9 @@ export class ThreadSession implements ThreadRuntime {
     this.options.onEnding(turn.id)
     this.announceStatus()
     this.emit('turn/completed', { threadId: this.id, turn: turn.view(status, now) })
-    if (!this.closing) this.options.onIdle(status)
+    if (this.closing) return
+    this.startForMail()
+    if (!this.active) this.options.onIdle(status)
   }
 
   private fail(turn: ActiveTurn, outcome: unknown): void {
@@ -516,6 +611,7 @@ export class ThreadSession implements ThreadRuntime {
   }
 
   private async takeInput(turn: ActiveTurn): Promise<void> {
+    this.record(...this.mailbox.take())
     for (const pending of turn.pending.splice(0)) {
       // The model's account first: what people are shown is in the file together with it.
       this.record(...(await inputMessages(pending)))

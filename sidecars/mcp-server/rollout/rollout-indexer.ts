@@ -103,6 +103,8 @@ export class RolloutIndexer {
     const turnId = String(event.turn_id)
     switch (event.type) {
       case 'task_started':
+        // One that another process goes on with is there already.
+        if (this.index.turnOrdinal(thread.id, turnId) !== null) return
         this.index.putTurn(thread.id, {
           ordinal: this.row.nextOrdinal - 1,
           turnId,
@@ -139,7 +141,9 @@ export class RolloutIndexer {
       case 'thread_settings_applied': {
         // Changed between turns; other programs' records have another shape and say it with the next turn.
         const settings = event.thread_settings as RecordPayload | undefined
-        if (settings?.sandbox_policy !== undefined) this.row.turnContext = settings
+        if (settings?.sandbox_policy === undefined) return
+        this.row.turnContext = settings
+        this.stateChanged = true
         return
       }
       case 'thread_extras':

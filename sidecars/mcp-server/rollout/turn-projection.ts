@@ -18,8 +18,7 @@ interface HistoryMark {
   length: number
   /** Started by a person's message; only these count for a rollback. */
   userTurn: boolean
-  /** What held before it. */
-  turnContext: RecordPayload | null
+  /** What was counted before it. */
   tokenUsage: RecordPayload | null
 }
 
@@ -131,7 +130,6 @@ export class TurnProjection {
       turnId,
       length: this.history.length,
       userTurn: false,
-      turnContext: this.turnContext,
       tokenUsage: this.tokenUsage,
     })
   }
@@ -201,8 +199,7 @@ export class TurnProjection {
   }
 
   private cutAt(at: number): void {
-    const { turnId, length, turnContext, tokenUsage } = this.marks[at]!
-    this.turnContext = turnContext ?? this.turnContext
+    const { turnId, length, tokenUsage } = this.marks[at]!
     this.tokenUsage = tokenUsage
     while ((this.beforeCompaction.at(-1)?.marks ?? -1) > at) this.history = this.beforeCompaction.pop()!.history
     this.marks.length = at

@@ -57,10 +57,19 @@ export function configMethods(context: ServerContext): Record<string, Method> {
       object({
         edits: array(object({ keyPath: string, value: unknown, mergeStrategy: strategy })),
         expectedVersion: optional(string),
+        /** Threads that are loaded take it over, too; what their clients asked for stays on top. */
+        reloadUserConfig: withDefault(boolean, false),
       }),
       {
         queue: configQueue('exclusive'),
-        run: ({ edits, expectedVersion }) => write(edits, expectedVersion),
+        run: async ({ edits, expectedVersion, reloadUserConfig }) => {
+          const written = await write(edits, expectedVersion)
+          if (reloadUserConfig) {
+            const { config } = await context.configFile.load()
+            for (const { liveConfig } of context.threads.all()) liveConfig.reload(config)
+          }
+          return written
+        },
       },
     ),
     'configRequirements/read': method(unknown, {
@@ -115,7 +124,7 @@ export function configMethods(context: ServerContext): Record<string, Method> {
     'config/mcpServer/reload': method(unknown, {
       queue: configQueue('exclusive'),
       run: async () => {
-        await context.mcp.reload((await context.configFile.load()).config)
+        context.mcp.reload((await context.configFile.load()).config)
         return {}
       },
     }),

@@ -7,6 +7,7 @@ import type { ThreadStore } from '../../rollout/thread-store.ts'
 import type { PendingRequests } from '../client-requests.ts'
 import type { ConfigFile, ConfigTable } from '../config-file.ts'
 import type { AppConnection } from '../connection.ts'
+import type { LiveConfig } from '../live-config.ts'
 import type { McpConnections } from '../mcp-connections.ts'
 import type { Thread } from '../../../protocol/app-server/thread.ts'
 import type { StoredThread } from '../../rollout/stored-thread.ts'
@@ -30,7 +31,7 @@ export interface ServerContext {
   secrets: ProviderSecrets
   nowMs: () => number
   /** Services of one thread: its provider table comes from its own configuration. */
-  servicesFor: (config: ConfigTable, originator: string) => EngineServices
+  servicesFor: (config: LiveConfig, originator: string) => EngineServices
   defaultSettings: (config: ConfigTable, cwd: string) => Settings
   subscribe: (connection: AppConnection, threadId: string) => void
   unsubscribe: (connection: AppConnection, threadId: string) => boolean

@@ -3,14 +3,17 @@ import { array, boolean, nullable, object, string, unknown, withDefault } from '
 import type { TurnText } from '../../rollout/read-turn-texts.ts'
 import type { DynamicToolSpec } from '../../engine/thread-runtime.ts'
 import { settingsBlock, type SettingsOverrides } from '../../engine/thread-settings.ts'
+import { usageOfRecord } from '../../engine/token-usage.ts'
 import type { StoredThread } from '../../rollout/stored-thread.ts'
-import { merge, tableOfOverrides, type ConfigTable } from '../config-file.ts'
+import { tableOfOverrides, type ConfigTable } from '../config-file.ts'
+import { LiveConfig } from '../live-config.ts'
 import { type MethodCall } from '../method-table.ts'
 import type { LoadedThread } from '../thread-manager.ts'
 import { defaultCwd, overridesOf } from '../thread-settings-source.ts'
 import { turnsText } from '../thread-view.ts'
 import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
+import { refusals } from './turn-refusals.ts'
 
 const DEFAULT_PAGE = 25
 const MAX_PAGE = 100
@@ -119,13 +122,17 @@ export class ThreadLifecycle {
   private async takeBack(thread: LoadedThread, marker: Record<string, unknown>): Promise<void> {
     const { log } = thread.session
     if (!log?.materialized) throw invalidRequest(`thread ${thread.session.id} has no stored history to go back in`)
-    await thread.session.replaceHistory(async () => {
+    const store = async () => {
       // From disk, never from memory: the stored history is what a later resume will see.
       log.append('event_msg', marker)
       await log.flush(true)
       const { projection } = await this.context.store.read(thread.stored, 'history')
-      return projection.history
-    })
+      return {
+        items: projection.history,
+        usage: usageOfRecord(projection.tokenUsage),
+      }
+    }
+    await refusals(thread.session.replaceHistory(store))
   }
 
   async list(params: {
@@ -273,7 +280,8 @@ export class ThreadLifecycle {
 
   private async common(params: Loose, originator: string) {
     const { config: stored } = await this.context.configFile.load()
-    const config = merge(stored, tableOfOverrides((params.config as ConfigTable | null | undefined) ?? {}))
+    const liveConfig = new LiveConfig(stored, tableOfOverrides((params.config as ConfigTable | null | undefined) ?? {}))
+    const config = liveConfig.current
     const text = (name: string): string | null => (typeof params[name] === 'string' ? (params[name] as string) : null)
     return {
       config,
@@ -285,7 +293,8 @@ export class ThreadLifecycle {
           (typeof config.developer_instructions === 'string' ? config.developer_instructions : null),
         compactPrompt: typeof config.compact_prompt === 'string' ? config.compact_prompt : null,
         dynamicTools: dynamicTools(params.dynamicTools),
-        services: this.context.servicesFor(config, originator),
+        liveConfig,
+        services: this.context.servicesFor(liveConfig, originator),
       },
     }
   }

@@ -1,13 +1,24 @@
 /** `turn/*` and what else makes a thread work: shell commands, compaction, review, terminals, queue. */
-import { array, integer, object, optional, string, unknown, variant, type Decoder } from '../../../protocol/decode.ts'
+import {
+  array,
+  boolean,
+  integer,
+  object,
+  optional,
+  string,
+  unknown,
+  variant,
+  withDefault,
+  type Decoder,
+} from '../../../protocol/decode.ts'
 import type { UserInput } from '../../../protocol/app-server/thread-item.ts'
 import type { PendingInput } from '../../engine/active-turn.ts'
 import { reviewPrompt } from '../../engine/review.ts'
-import { TurnRefused } from '../../engine/thread-session.ts'
 import { method, threadQueue, type Method } from '../method-table.ts'
 import { overridesOf } from '../thread-settings-source.ts'
-import { invalidRequest, WireError } from '../wire-error.ts'
+import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
+import { refusals } from './turn-refusals.ts'
 import { userInput } from './user-input-decoder.ts'
 
 type Loose = Record<string, unknown>
@@ -38,7 +49,10 @@ export function turnMethods(server: ServerContext): Record<string, Method> {
           outputSchema: params.outputSchema ?? null,
           serviceTier: typeof params.serviceTierForTurn === 'string' ? params.serviceTierForTurn : null,
         }
-        server.keeper.resumeQueue(server.threads.need(params.threadId))
+        const thread = server.threads.need(params.threadId)
+        const isWordless = input.input.length === 0 && input.additionalContext === null
+        if (isWordless && (params.toolOutput ?? null) === null) throw invalidRequest('input must not be empty')
+        server.keeper.resumeQueue(thread)
         return { turn: await refusals(session(params.threadId).turnInput(input, overridesOf(params), options)) }
       },
     }),
@@ -118,12 +132,42 @@ export function turnMethods(server: ServerContext): Record<string, Method> {
       queue: threadQueue,
       run: async ({ threadId, event }) => {
         const { status, action } = (event ?? {}) as { status?: unknown; action?: unknown }
-        if (status !== 'denied') throw invalidRequest('event.status: only a denied assessment can be approved')
+        if (status !== 'denied') {
+          session(threadId).warn(`an assessment that is not denied was left alone (status ${JSON.stringify(status)})`)
+          return {}
+        }
         const text = JSON.stringify({ action, outcome: 'allowed' })
         await session(threadId).inject([
           { type: 'message', role: 'developer', content: [{ type: 'input_text', text }] },
         ])
         return {}
+      },
+    }),
+    'gatehouse/thread/mail': method(
+      object({ threadId: string, from: string, text: string, triggersTurn: withDefault(boolean, false) }),
+      {
+        experimental: true,
+        queue: threadQueue,
+        run: async ({ threadId, ...mail }) => {
+          if (mail.text.trim() === '') throw invalidRequest('text must not be empty')
+          await refusals(session(threadId).receiveMail(mail))
+          return {}
+        },
+      },
+    ),
+    'gatehouse/thread/suspend': method(object({ threadId: string }), {
+      experimental: true,
+      queue: threadQueue,
+      run: async ({ threadId }) => ({ outcome: await server.threads.suspend(threadId) }),
+    }),
+    'gatehouse/turn/recover': method(turnSettings, {
+      experimental: true,
+      queue: threadQueue,
+      run: async (params) => {
+        const options = { outputSchema: params.outputSchema ?? null, serviceTier: null }
+        return {
+          turn: await refusals(session(params.threadId).recoverTurn(params.turnId, overridesOf(params), options)),
+        }
       },
     }),
     'thread/backgroundTerminals/list': method(object({ threadId: string }), {
@@ -172,37 +216,3 @@ const threadSettings: Decoder<Loose & { threadId: string }> = (value, path) => (
   ...(value as Loose),
   ...object({ threadId: string })(value, path),
 })
-
-/** What a client reads when the operation does not fit the state of the thread. */
-async function refusals<T>(work: Promise<T>, expected: { steer?: string; interrupt?: string } = {}): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw error instanceof TurnRefused ? wording(error, expected) : error
-  }
-}
-
-function wording(refusal: TurnRefused, expected: { steer?: string; interrupt?: string }): WireError {
-  switch (refusal.why) {
-    case 'noActiveTurn':
-      return invalidRequest(
-        expected.interrupt === undefined ? 'no active turn to steer' : 'no active turn to interrupt',
-      )
-    case 'wrongTurn':
-      return invalidRequest(
-        expected.interrupt === undefined
-          ? `expected active turn id \`${expected.steer}\` but found \`${refusal.activeTurnId}\``
-          : `expected active turn id ${expected.interrupt} but found ${refusal.activeTurnId}`,
-      )
-    case 'notSteerable':
-      return new WireError(-32600, `the active ${refusal.turnKind} turn cannot be steered`, {
-        codexErrorInfo: { activeTurnNotSteerable: { turnKind: refusal.turnKind } },
-      })
-    case 'emptyInput':
-      return invalidRequest('input must not be empty')
-    case 'notIdle':
-      return invalidRequest(`the thread is working on turn ${refusal.activeTurnId}; wait for it or interrupt it first`)
-    case 'shutDown':
-      return invalidRequest('the thread is shut down')
-  }
-}

@@ -8,6 +8,7 @@ import type { ActiveTurn } from '../active-turn.ts'
 import { askForCommand, type ApprovedCommand } from '../ask-for-command.ts'
 import { commandEnvironment } from '../command-environment.ts'
 import { planCommand, retryPlan, sessionKey, type CommandRequest } from '../command-approval.ts'
+import { withGrants } from '../granted-settings.ts'
 import { commandActions } from '../command-actions.ts'
 import { chunkId, CommandItemStream } from '../command-item-stream.ts'
 import { commandAnswerText, DEFAULT_OUTPUT_TOKENS } from '../output-text.ts'
@@ -145,7 +146,7 @@ async function startAndWait(
 ): Promise<Attempt> {
   const startedAtMs = thread.services.nowMs()
   const stream = new CommandItemStream(thread, turn.id, item, approved.startedAtMs)
-  const sandbox = approved.outsideSandbox ? null : thread.services.sandboxObject(turn.settings)
+  const sandbox = approved.outsideSandbox ? null : thread.services.sandboxObject(withGrants(turn, thread.approvals))
   const start: ExecStart = {
     argv: request.argv,
     cwd: request.cwd,
