@@ -32,26 +32,31 @@ export class Inbox {
 
   /** Allows by keyboard alone. */
   async allow(text: string): Promise<void> {
-    await this.focusNext(text)
+    const card = await this.chosen(await this.focusNext(text))
     await this.page.keyboard.press('Control+Enter')
-    await expect(this.card(text)).toBeHidden()
+    await expect(card).toBeHidden()
+  }
+
+  /** The very card, whatever else with the same words comes. */
+  private async chosen(card: Locator): Promise<Locator> {
+    return this.page.locator(`[data-request="${await card.getAttribute('data-request')}"]`)
   }
 
   /** Allows this and everything like it until the session ends. */
   async allowForSession(text: string): Promise<void> {
-    const card = await this.focusNext(text)
+    const card = await this.chosen(await this.focusNext(text))
     await card.getByRole('radio', { name: 'Session' }).check()
     await card.getByRole('button', { name: 'Allow for session' }).click()
-    await expect(this.card(text)).toBeHidden()
+    await expect(card).toBeHidden()
   }
 
   /** Denies by keyboard alone, with words for the agent. */
   async deny(text: string, words: string): Promise<void> {
-    const card = await this.focusNext(text)
+    const card = await this.chosen(await this.focusNext(text))
     await this.page.keyboard.press('Control+Shift+Backspace')
     await expect(card.getByRole('textbox', { name: 'Reason for the agent' })).toBeFocused()
     await this.page.keyboard.type(words)
     await this.page.keyboard.press('Control+Enter')
-    await expect(this.card(text)).toBeHidden()
+    await expect(card).toBeHidden()
   }
 }
