@@ -6,6 +6,9 @@ import { ExecClient } from './exec-client.ts'
 import type { ExecProcess } from './exec-process.ts'
 import type { ProcessOutput } from './process-event.ts'
 
+/** To repeat a run. */
+const SEED = Number(process.env.GATEHOUSE_PROPERTY_SEED ?? Date.now() % 2 ** 31)
+
 /** What can befall a process and its connection, in any order. */
 type Step =
   | { kind: 'output'; stream: 'stdout' | 'stderr'; size: number }
@@ -109,7 +112,7 @@ async function readAll(process: ExecProcess, napEvery: number): Promise<ProcessO
 const bytesOf = (outputs: ProcessOutput[], stream: string) =>
   outputs.map((o) => (o.kind === 'output' && o.stream === stream ? Buffer.from(o.bytes).toString() : '')).join('')
 
-it('whatever happens on the way, no byte is lost, doubled or out of order', async () => {
+it(`whatever happens on the way, no byte is lost, doubled or out of order (seed ${SEED})`, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 60 }),
@@ -144,6 +147,6 @@ it('whatever happens on the way, no byte is lost, doubled or out of order', asyn
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 150, seed: SEED },
   )
 }, 60_000)

@@ -15,6 +15,9 @@ import type { Fill } from '../wire/message-piece.ts'
 import type { WrittenResult } from '../wire/written-result.ts'
 import { SessionStore } from './session-store.ts'
 
+/** To repeat a run. */
+const SEED = Number(process.env.GATEHOUSE_PROPERTY_SEED ?? Date.now() % 2 ** 31)
+
 let folder: string
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-interleaving-'))
@@ -105,7 +108,7 @@ const step = fc.oneof(
 )
 
 describe('a client that reads slowly, is cut off and comes back', () => {
-  it('gets every event once and in order, whatever happens when', async () => {
+  it(`gets every event once and in order, whatever happens when (seed ${SEED})`, async () => {
     let run = 0
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 80 }), async (steps) => {
@@ -215,7 +218,7 @@ describe('a client that reads slowly, is cut off and comes back', () => {
         current.connection.close('done')
         process.dispose()
       }),
-      { numRuns: 60 },
+      { numRuns: 60, seed: SEED },
     )
   }, 120_000)
 })
