@@ -16,12 +16,29 @@ export function poolKey(
   return parent ? `parent:${parent.host}:${parent.port}` : `${tls ? 'https' : 'http'}:${host}:${port}`
 }
 
-interface Idle {
-  upstream: UpstreamConnection
-  /** The client connection that used it last. */
-  user: object
-  bound: boolean
-  sinceMs: number
+/** An idle connection. Whatever it says, it is finished: a 408, bytes out of step, or its end. */
+class Idle implements UpstreamSink {
+  constructor(
+    private readonly pool: UpstreamPool,
+    readonly key: string,
+    readonly upstream: UpstreamConnection,
+    /** The client connection that used it last. */
+    readonly user: object,
+    readonly bound: boolean,
+    readonly sinceMs: number,
+  ) {
+    upstream.sink = this
+  }
+
+  onBytes(): void {
+    this.pool.drop(this)
+  }
+  onEnd(): void {
+    this.pool.drop(this)
+  }
+  onClose(): void {
+    this.pool.drop(this)
+  }
 }
 
 export class UpstreamPool {
@@ -42,20 +59,18 @@ export class UpstreamPool {
   take(key: string, user: object, replayable: boolean): UpstreamConnection | undefined {
     const list = this.idle.get(key)
     if (list === undefined) return undefined
-    return (
-      this.takeWhere(list, (entry) => entry.user === user) ??
-      (replayable ? this.takeWhere(list, (entry) => !entry.bound) : undefined)
-    )
+    return this.takeLast(list, user) ?? (replayable ? this.takeLast(list, undefined) : undefined)
   }
 
-  private takeWhere(list: Idle[], fits: (entry: Idle) => boolean): UpstreamConnection | undefined {
+  /** The most recent one of `user`, or with undefined the most recent one that is not bound to anybody. */
+  private takeLast(list: Idle[], user: object | undefined): UpstreamConnection | undefined {
     for (let at = list.length - 1; at >= 0; at--) {
-      const entry = list[at]!
-      if (!fits(entry)) continue
-      list.splice(at, 1)
+      const { upstream, bound, user: owner } = list[at]!
+      if (user === undefined ? bound : owner !== user) continue
+      removeAt(list, at)
       this.count--
-      entry.upstream.sink = undefined
-      if (!entry.upstream.socket.destroyed && entry.upstream.socket.writable) return entry.upstream
+      upstream.sink = undefined
+      if (!upstream.socket.destroyed && upstream.socket.writable) return upstream
     }
     return undefined
   }
@@ -65,40 +80,25 @@ export class UpstreamPool {
     let list = this.idle.get(key)
     if (list === undefined) this.idle.set(key, (list = []))
     if (list.length >= MAX_IDLE_PER_ORIGIN || this.count >= MAX_IDLE) return upstream.destroy()
-    const entry: Idle = { upstream, user, bound, sinceMs: this.nowMs() }
-    upstream.sink = this.idleSink(key, entry)
-    list.push(entry)
+    list.push(new Idle(this, key, upstream, user, bound, this.nowMs()))
     this.count++
-  }
-
-  /** Whatever an idle connection says, it is finished: a 408, bytes out of step, or its end. */
-  private idleSink(key: string, entry: Idle): UpstreamSink {
-    const drop = () => {
-      this.remove(key, entry)
-      entry.upstream.destroy()
-    }
-    return { onBytes: drop, onEnd: drop, onClose: drop }
-  }
-
-  private remove(key: string, entry: Idle): void {
-    const list = this.idle.get(key)
-    const at = list?.indexOf(entry) ?? -1
-    if (!list || at < 0) return
-    list.splice(at, 1)
-    this.count--
-    if (list.length === 0) this.idle.delete(key)
   }
 
   private sweep(): void {
     const before = this.nowMs() - IDLE_LIMIT_MS
     for (const [key, list] of this.idle) {
-      for (const entry of Array.from(list)) if (entry.sinceMs < before) this.drop(key, entry)
+      for (const entry of Array.from(list)) if (entry.sinceMs < before) this.drop(entry)
       if (list.length === 0) this.idle.delete(key)
     }
   }
 
-  private drop(key: string, entry: Idle): void {
-    this.remove(key, entry)
+  /** Closes one and forgets it; one that was taken meanwhile is left alone. */
+  drop(entry: Idle): void {
+    const list = this.idle.get(entry.key)
+    const at = list?.indexOf(entry) ?? -1
+    if (!list || at < 0) return
+    removeAt(list, at)
+    this.count--
     entry.upstream.sink = undefined
     entry.upstream.destroy()
   }
@@ -111,6 +111,11 @@ export class UpstreamPool {
   /** Closes everything that is idle. */
   close(): void {
     clearInterval(this.timer)
-    for (const [key, list] of this.idle) for (const entry of Array.from(list)) this.drop(key, entry)
+    for (const list of this.idle.values()) for (const entry of Array.from(list)) this.drop(entry)
   }
+}
+
+function removeAt(list: Idle[], at: number): void {
+  if (at === list.length - 1) list.pop()
+  else list.splice(at, 1)
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { SessionId } from '../../protocol/ids.ts'
 import { rules } from '../test-kit/proxy-fixture.ts'
 import { Policy, type PolicySettings } from './policy.ts'
 import { RuleTable, type Destination } from './rule-table.ts'
@@ -36,6 +37,30 @@ describe('precedence', () => {
     expect(verdict(p, 'a.test', {}, true)).toBe('denied')
     expect(verdict(p, '10.0.0.1', {}, true)).toBe('not_allowed_local')
     expect(verdict(p, 'b.test', {}, true)).toBe('allow')
+  })
+
+  it('a verdict is not carried over to another destination, session or set of rules', () => {
+    const session = rules('allow own.test').map((rule) => ({
+      ...rule,
+      scope: 'session' as const,
+      sessionId: 'ses_1' as SessionId,
+    }))
+    const p = new Policy({ ...SETTINGS, unknownHost: 'block' }, () => new Set(), new RuleTable(1, session))
+    const of = (more: Partial<Destination>, sessionId?: string) =>
+      p.judge({ host: 'own.test', port: 443, protocol: 'https', ...more }, sessionId as SessionId | undefined).verdict
+    expect([of({}, 'ses_1'), of({}, 'ses_1'), of({}), of({}, 'ses_2'), of({}, 'ses_1')]).toEqual([
+      'allow',
+      'allow',
+      'deny',
+      'deny',
+      'allow',
+    ])
+    p.setRules(2, [...session, ...rules('deny *:444')])
+    expect([of({}, 'ses_1'), of({ port: 444 }, 'ses_1'), of({}, 'ses_1')]).toEqual(['allow', 'deny', 'allow'])
+    p.setRules(3, [])
+    expect(of({}, 'ses_1')).toBe('deny')
+    p.configure({ ...SETTINGS, unknownHost: 'ask' })
+    expect(of({}, 'ses_1')).toBe('ask')
   })
 
   it('an empty list of rules allows nothing', () => {

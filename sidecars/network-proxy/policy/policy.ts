@@ -40,7 +40,9 @@ const MAX_CACHED_RULINGS = 4096
 
 export class Policy {
   private table: RuleTable
-  private rulings = new Map<string, Ruling>()
+  private readonly rulings = new Map<string, Ruling>()
+  /** The one asked for last: requests come in runs to one host. */
+  private last: { destination: Destination; sessionId: SessionId | undefined; ruling: Ruling } | undefined
   private settings: PolicySettings
 
   constructor(
@@ -56,12 +58,17 @@ export class Policy {
   /** Replaces the rules; the next judgement already obeys. @throws InvalidRule and keeps the old rules */
   setRules(revision: number, rules: readonly NetworkRule[]): void {
     this.table = new RuleTable(revision, rules)
-    this.rulings.clear()
+    this.forget()
   }
 
   configure(settings: PolicySettings): void {
     this.settings = settings
+    this.forget()
+  }
+
+  private forget(): void {
     this.rulings.clear()
+    this.last = undefined
   }
 
   get revision(): number {
@@ -75,6 +82,8 @@ export class Policy {
   /** Judges without any lookup. `approved`: the owner already said yes to this very request. */
   judge(destination: Destination, sessionId: SessionId | undefined, approved = false): Ruling {
     if (approved) return this.compute(destination, sessionId, approved)
+    const { last } = this
+    if (last && last.sessionId === sessionId && isSame(last.destination, destination)) return last.ruling
     const method = this.settings.mode === 'limited' ? destination.method : ''
     const key = `${destination.host} ${destination.port} ${destination.protocol} ${method} ${sessionId ?? ''}`
     let ruling = this.rulings.get(key)
@@ -85,6 +94,7 @@ export class Policy {
       if (this.rulings.size >= MAX_CACHED_RULINGS) this.rulings.clear()
       this.rulings.set(key, ruling)
     }
+    this.last = { destination, sessionId, ruling }
     return ruling
   }
 
@@ -162,6 +172,10 @@ export class Policy {
     }
     return undefined
   }
+}
+
+function isSame(a: Destination, b: Destination): boolean {
+  return a.host === b.host && a.port === b.port && a.protocol === b.protocol && a.method === b.method
 }
 
 function isDenied(ruling: Ruling): boolean {

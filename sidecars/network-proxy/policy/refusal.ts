@@ -149,6 +149,14 @@ export type RefusalForm = 'json' | 'text'
 const remembered = new Map<string, Buffer>()
 const MAX_REMEMBERED = 256
 
+interface Answered extends RefusedTarget {
+  keepAlive: boolean
+  form: RefusalForm
+  answer: Buffer
+}
+/** What was answered last to each refusal: rulings are kept, so that one and the same refusal comes again. */
+const latest = new WeakMap<Refusal, Answered>()
+
 /** A complete refusal of an HTTP request: 403 with a body, on a connection that stays open or closes. */
 export function httpRefusal(
   refusal: Refusal,
@@ -156,6 +164,22 @@ export function httpRefusal(
   keepAlive: boolean,
   form: RefusalForm = 'json',
 ): Buffer {
+  const { host, port, protocol } = target
+  const last = latest.get(refusal)
+  if (
+    last?.host === host &&
+    last.port === port &&
+    last.protocol === protocol &&
+    last.keepAlive === keepAlive &&
+    last.form === form
+  )
+    return last.answer
+  const answer = makeOrRemember(refusal, target, keepAlive, form)
+  latest.set(refusal, { host, port, protocol, keepAlive, form, answer })
+  return answer
+}
+
+function makeOrRemember(refusal: Refusal, target: RefusedTarget, keepAlive: boolean, form: RefusalForm): Buffer {
   const { reason, source, detail, told } = refusal
   const { host, port, protocol } = target
   const key = `${host} ${port} ${protocol} ${reason} ${source} ${keepAlive} ${form} ${detail ?? ''} ${told?.decision ?? ''} ${told?.reason ?? ''}`

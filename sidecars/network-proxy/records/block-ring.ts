@@ -14,28 +14,39 @@ export class BlockRing {
   total = 0
   private ring: ConnectionRecord[] = []
   private readonly recent = new Map<string, ConnectionRecord>()
+  /** The one added or repeated last, found without its key. */
+  private latest: ConnectionRecord | undefined
 
   constructor(private readonly nowMs: () => number) {}
 
   add(record: ConnectionRecord): void {
     this.total++
     this.ring.push(record)
-    if (record.refusal) this.recent.set(keyOf(record.destination, record.attribution, record.refusal), record)
+    if (record.refusal) {
+      this.recent.set(keyOf(record.destination, record.attribution, record.refusal), record)
+      this.latest = record
+    }
     if (this.ring.length > CAPACITY) this.dropOldest()
   }
 
   private dropOldest(): void {
     const oldest = this.ring.shift()
     if (!oldest?.refusal) return
+    if (this.latest === oldest) this.latest = undefined
     const key = keyOf(oldest.destination, oldest.attribution, oldest.refusal)
     if (this.recent.get(key) === oldest) this.recent.delete(key)
   }
 
   /** The record that this refusal repeats, if there is one. */
   repeat(destination: Destination, attribution: Attribution, refusal: Refusal): ConnectionRecord | undefined {
-    const known = this.recent.get(keyOf(destination, attribution, refusal))
+    const { latest } = this
+    const known =
+      latest && repeats(latest, destination, attribution, refusal)
+        ? latest
+        : this.recent.get(keyOf(destination, attribution, refusal))
     if (!known || this.nowMs() - known.openedAtMs > REPEAT_WINDOW_MS) return undefined
     this.total++
+    this.latest = known
     return known
   }
 
@@ -49,8 +60,26 @@ export class BlockRing {
     const facts = this.snapshot()
     this.ring = []
     this.recent.clear()
+    this.latest = undefined
     return facts
   }
+}
+
+/** The same as equal keys. */
+function repeats(
+  known: ConnectionRecord,
+  { host, port, protocol }: Destination,
+  { leaseId }: Attribution,
+  { reason }: Refusal,
+): boolean {
+  const { destination } = known
+  return (
+    destination.host === host &&
+    destination.port === port &&
+    destination.protocol === protocol &&
+    known.refusal?.reason === reason &&
+    known.attribution.leaseId === leaseId
+  )
 }
 
 function keyOf({ host, port, protocol }: Destination, { leaseId }: Attribution, { reason }: Refusal): string {

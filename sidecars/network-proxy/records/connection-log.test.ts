@@ -33,6 +33,11 @@ describe('blocks', () => {
     nowMs += 10_001
     l.block(to('a.test'), NOBODY, undefined, refusal)
     expect(l.blocks.snapshot().at(-1)).toMatchObject({ count: 1, openedAtMs: 11_001 })
+    l.block(to('a.test'), NOBODY, undefined, refusal)
+    expect(l.blocks.snapshot().at(-1)).toMatchObject({ count: 2, openedAtMs: 11_001 })
+    l.blocks.drain()
+    l.block(to('a.test'), NOBODY, undefined, refusal)
+    expect(l.blocks.snapshot()).toMatchObject([{ count: 1 }])
   })
 
   it('the latest two hundred are kept; draining empties the ring and keeps the total', () => {
