@@ -14,10 +14,6 @@ export class AttemptClock {
   private readonly attempts = new Set<TimedAttempt>()
   private timer: NodeJS.Timeout | undefined
 
-  nowMs(): number {
-    return performance.now()
-  }
-
   add(attempt: TimedAttempt): void {
     this.attempts.add(attempt)
     this.timer ??= setInterval(() => this.tick(), TICK_EVERY_MS)
@@ -28,7 +24,7 @@ export class AttemptClock {
   }
 
   private tick(): void {
-    const nowMs = this.nowMs()
+    const nowMs = performance.now()
     for (const attempt of this.attempts) attempt.tick(nowMs)
     if (this.attempts.size > 0) return
     clearInterval(this.timer)

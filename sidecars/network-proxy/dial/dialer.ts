@@ -54,11 +54,12 @@ export function dial(
 /** Connecting to one address. */
 class Attempt implements UpstreamSink {
   readonly upstream: TcpUpstream
+  /** Of the first tick that saw it: most attempts are over before they cost a look at the clock. */
+  sinceMs: number | undefined
 
   constructor(
     address: string,
     port: number,
-    readonly startedAtMs: number,
     private readonly all: Attempts,
   ) {
     this.upstream = new TcpUpstream(address, port)
@@ -74,6 +75,11 @@ class Attempt implements UpstreamSink {
   onClose(error: NodeJS.ErrnoException | undefined): void {
     this.all.fail(this, error?.code ?? 'ECONNRESET')
   }
+}
+
+function waitedMs(attempt: Attempt, nowMs: number): number {
+  attempt.sinceMs ??= nowMs
+  return nowMs - attempt.sinceMs
 }
 
 const clock = new AttemptClock()
@@ -105,16 +111,16 @@ class Attempts implements TimedAttempt {
 
   private attempt(): void {
     const address = this.addresses[this.next++]
-    if (address !== undefined) this.open.push(new Attempt(address, this.port, clock.nowMs(), this))
+    if (address !== undefined) this.open.push(new Attempt(address, this.port, this))
     else if (this.open.length === 0) this.settle(undefined)
   }
 
   tick(nowMs: number): void {
     // A failed attempt leaves the list while it is walked.
     for (const attempt of this.open.slice())
-      if (nowMs - attempt.startedAtMs > this.times.connectTimeoutMs) this.fail(attempt, 'ETIMEDOUT')
+      if (waitedMs(attempt, nowMs) > this.times.connectTimeoutMs) this.fail(attempt, 'ETIMEDOUT')
     const latest = this.open.at(-1)
-    if (latest && this.next < this.addresses.length && nowMs - latest.startedAtMs > this.times.attemptDelayMs)
+    if (latest && this.next < this.addresses.length && waitedMs(latest, nowMs) > this.times.attemptDelayMs)
       this.attempt()
   }
 

@@ -54,8 +54,10 @@ export class InspectedTunnel implements LiveConnection {
   }
 
   start(early: Buffer | undefined): void {
-    const { socket, serving } = this.parts
+    const { socket, serving, authority } = this.parts
     serving.live.add(this)
+    // A new host's certificate is made while the client prepares its greeting.
+    authority.contextFor(this.destination.host)
     socket.on('data', this.onBytes)
     socket.on('end', this.onEnd)
     socket.on('close', this.onClose)
