@@ -3,11 +3,10 @@ import { existsSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { readFirstRecord } from './read-thread.ts'
 import { RolloutIndexer, threadFromMeta } from './rollout-indexer.ts'
 import { readLines } from './rollout-lines.ts'
 import { ARCHIVE_FOLDER, SESSIONS_FOLDER, threadIdOf } from './rollout-path.ts'
-import { parseLine } from './rollout-record.ts'
+import { parseLine, type RolloutRecord } from './rollout-record.ts'
 import type { WrittenRecord } from './rollout-writer.ts'
 import type { ThreadIndex, ThreadRow } from './thread-index.ts'
 
@@ -118,21 +117,10 @@ export async function indexFile(
 ): Promise<ThreadRow | null> {
   const { index } = options
   let row = index.threadAt(path)
-  if (!row) {
-    const first = await readFirstRecord(path)
-    if (first?.type !== 'session_meta' || typeof first.payload.id !== 'string') return null
-    row = {
-      thread: threadFromMeta(first.payload, path, archived, options.nowMs()),
-      turnContext: null,
-      extras: null,
-      indexedBytes: 0,
-      nextOrdinal: 0,
-    }
-  }
-  const indexer = new RolloutIndexer(index, row, options.nowMs)
-  for await (const lines of readLines(path, row.indexedBytes)) {
+  let indexer = row && new RolloutIndexer(index, row, options.nowMs)
+  for await (const lines of readLines(path, row?.indexedBytes ?? 0)) {
     const written: WrittenRecord[] = []
-    let end = row.indexedBytes
+    let end = row?.indexedBytes ?? 0
     for (const line of lines) {
       if (!line.ended) break
       end = line.offset + line.byteLength + 1
@@ -140,15 +128,35 @@ export async function indexFile(
       for (const record of parseLine(line.text).records)
         written.push({ record, offset: line.offset, byteLength: line.byteLength })
     }
+    if (!row || !indexer) {
+      if (written.length === 0) continue
+      row = newRow(written[0]!.record, path, archived, options.nowMs)
+      if (!row) return null
+      indexer = new RolloutIndexer(index, row, options.nowMs)
+    }
+    const { thread } = row
+    const writer = indexer
     const bytesBefore = row.indexedBytes
     let overtaken = false
     index.transaction(() => {
-      const now = index.thread(row.thread.id)
+      const now = index.thread(thread.id)
       // Whoever writes the thread, here or in another process, indexes it too; it may also be moved or deleted.
       overtaken = !existsSync(path) || (now !== null && (now.indexedBytes > bytesBefore || isElsewhere(now, path)))
-      if (!overtaken) indexer.add(written, end)
+      if (!overtaken) writer.add(written, end)
     })
     if (overtaken) return index.threadAt(path)
   }
   return row
+}
+
+/** The row of a file that is not in the index; null when it does not begin as a thread's file does. */
+function newRow(first: RolloutRecord, path: string, archived: boolean, nowMs: () => number): ThreadRow | null {
+  if (first.type !== 'session_meta' || typeof first.payload.id !== 'string') return null
+  return {
+    thread: threadFromMeta(first.payload, path, archived, nowMs()),
+    turnContext: null,
+    extras: null,
+    indexedBytes: 0,
+    nextOrdinal: 0,
+  }
 }

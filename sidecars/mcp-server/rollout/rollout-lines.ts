@@ -27,7 +27,8 @@ export async function* readLines(path: string, from = 0, to = Number.MAX_SAFE_IN
     let held = 0
     let at = from
     for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, Math.min(READ_BYTES, to - at), at)
+      const wanted = Math.min(READ_BYTES, to - at)
+      const { bytesRead } = await file.read(buffer, 0, wanted, at)
       if (bytesRead === 0) break
       const lines: RolloutLine[] = []
       let cut = 0
@@ -52,6 +53,8 @@ export async function* readLines(path: string, from = 0, to = Number.MAX_SAFE_IN
       held += rest
       at += bytesRead
       if (lines.length > 0) yield lines
+      // A file gives less than was asked for only at its end.
+      if (bytesRead < wanted) break
     }
     if (held > 0)
       yield [

@@ -333,6 +333,42 @@ it('archives, brings back and deletes', async () => {
   await expect(store.delete(ID(1))).rejects.toThrow(ThreadMissing)
 })
 
+it('E108 folders whose names look alike keep their sessions apart, whatever their names and lengths', async () => {
+  const folders = ['/ws/x-y/z', '/ws/x/y-z', '/ws/文件一', '/ws/资料二', `/ws/${'d'.repeat(4000)}`]
+  for (const [n, cwd] of folders.entries()) {
+    const log = store.create(meta(n + 1, { cwd }))
+    log.append('event_msg', { type: 'task_started', turn_id: 't', started_at: 1 })
+    log.append('turn_context', { turn_id: 't', cwd, model: 'm' })
+    await log.flush(true)
+    expect(Buffer.byteLength(log.thread.path.split('/').at(-1)!)).toBeLessThan(255)
+    await log.close()
+  }
+  const listedOf = async (cwd: string) =>
+    (await store.list({ ...everything, cwds: [cwd] }, null)).threads.map((thread) => thread.id)
+  for (const [n, cwd] of folders.entries()) expect(await listedOf(cwd)).toEqual([ID(n + 1)])
+  await store.delete(ID(1))
+  expect([await listedOf(folders[0]!), (await listed()).length]).toEqual([[], 4])
+})
+
+it('E112 records stay in the order of the file, and a clock that was wrong makes no time to come', async () => {
+  const log = store.create(meta(1))
+  const times = ['2026-03-29T02:59:59+01:00', '2026-03-29T02:10:00+01:00', '2099-01-01T00:00:00Z']
+  log.append('event_msg', { type: 'task_started', turn_id: 't', started_at: 1 })
+  await log.flush(true)
+  const { path } = log.thread
+  await log.close()
+  const line = (timestamp: string, n: number) => {
+    const item = { type: 'agentMessage', id: `m${n}`, text: String(n), phase: null, memoryCitation: null }
+    const payload = { type: 'item_completed', turn_id: 't', item, started_at_ms: 2, completed_at_ms: 1 }
+    return `${JSON.stringify({ timestamp, ordinal: 100 + n, type: 'event_msg', payload })}\n`
+  }
+  appendFileSync(path, times.map(line).join(''))
+  await (await store.open(ID(1))).log.close()
+  const thread = (await store.find(ID(1)))!.thread
+  expect((await store.items(thread, page())).data.map(({ item }) => item.id)).toEqual(['m0', 'm1', 'm2'])
+  expect(thread.updatedAtMs).toBeLessThanOrEqual(now)
+})
+
 it('lists 300 threads in pages without gaps or repeats, filtered and searched', async () => {
   for (let n = 0; n < 300; n++) {
     const log = store.create(meta(n, { model_provider: n % 2 ? 'odd' : 'even' }))
