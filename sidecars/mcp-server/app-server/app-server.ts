@@ -18,6 +18,7 @@ import { AppConnection, notificationText } from './connection.ts'
 import type { LiveConfig } from './live-config.ts'
 import { McpConnections } from './mcp-connections.ts'
 import { MethodTable } from './method-table.ts'
+import { catalogueMethods } from './methods/catalogue-methods.ts'
 import { commandMethods } from './methods/command-methods.ts'
 import { configMethods } from './methods/config-methods.ts'
 import { fileMethods } from './methods/file-methods.ts'
@@ -150,6 +151,7 @@ export class AppServer {
       .add(configMethods(this.context))
       .add(keepingMethods(this.context))
       .add(realtimeMethods(this.context))
+      .add(catalogueMethods(this.context))
   }
 
   /** Makes ready what the first requests need, when there is anything yet. */

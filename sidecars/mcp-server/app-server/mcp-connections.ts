@@ -74,6 +74,16 @@ export class McpConnections implements McpTools {
     return server.call(spec.tool, args, hooks).finally(() => entry.calls--)
   }
 
+  /** Rejects with the server's error. */
+  async readResource(threadId: string, name: string, uri: string): Promise<unknown[]> {
+    await this.refresh(threadId)
+    const entry = this.threads.get(threadId)
+    await entry?.ready
+    const server = entry?.servers.find((known) => known.name === name)
+    if (!server) throw new Error('it is not running')
+    return server.readResource(uri)
+  }
+
   async status(threadId: string): Promise<unknown[]> {
     await this.refresh(threadId)
     const entry = this.threads.get(threadId)

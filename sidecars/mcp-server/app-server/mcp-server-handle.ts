@@ -65,6 +65,13 @@ export class McpServerHandle {
     }
   }
 
+  async readResource(uri: string): Promise<unknown[]> {
+    if (!this.client) await this.start()
+    return (
+      await this.client!.readResource({ uri }, { timeout: seconds(this.config.tool_timeout_sec, DEFAULT_TOOL_SEC) })
+    ).contents
+  }
+
   status(): unknown {
     return {
       name: this.name,

@@ -306,6 +306,8 @@ describe('configuration', () => {
       ),
     )
     await c.call('config/mcpServer/reload')
+    // The status waits for servers that start; a turn would not wait for ever.
+    expect((await c.call('mcpServerStatus/list', { threadId: id })).data).toMatchObject([{ name: 'mini' }])
     const { messages } = await c.turn(id, '[[echo]]')
     const item = messages.find((m) => m.method === 'item/completed' && m.params.item.type === 'mcpToolCall')!.params
       .item
@@ -314,6 +316,32 @@ describe('configuration', () => {
     await c.call('config/mcpServer/reload')
     await c.turn(id, '[[hello]]')
     expect(JSON.stringify(model.requests.at(-1)!.body.tools)).not.toContain('mcp__mini')
+  })
+})
+
+describe('smaller questions', () => {
+  it('single items, summaries and providers are told', async () => {
+    const { turn } = await c.turn(id, '[[hello]]')
+    const all = (await c.call('thread/items/list', { threadId: id, sortDirection: 'asc' })).data
+    const wanted = [all[1].item.id]
+    expect((await c.call('thread/items/read', { threadId: id, turnId: turn.id, itemIds: wanted })).data).toEqual([
+      all[1],
+    ])
+    expect(await refused('thread/items/read', { turnId: turn.id, itemIds: [] })).toContain('itemIds: expected 1 to 100')
+    const { summary } = await c.call('getConversationSummary', { conversationId: id })
+    expect(summary).toMatchObject({ conversationId: id, preview: '[[hello]]', cwd: home, source: 'vscode' })
+    expect((await c.call('getConversationSummary', { rolloutPath: summary.path })).summary).toEqual(summary)
+    expect(await c.call('modelProvider/list')).toMatchObject({
+      defaultProviderId: 'fake',
+      data: expect.arrayContaining([
+        { id: 'fake', name: 'fake', canEdit: true, baseUrl: model.baseUrl, settings: { type: 'openai' } },
+      ]),
+    })
+    expect(await refused('modelProvider/default/set', { providerId: 'nope' })).toContain('unknown provider "nope"')
+    await c.call('modelProvider/default/set', { providerId: 'ollama' })
+    expect((await c.call('modelProvider/list')).defaultProviderId).toBe('ollama')
+    expect(await refused('account/login/start', { type: 'apiKey' })).toContain('no login is needed')
+    expect(await refused('gitDiffToRemote', { cwd: home })).toContain('failed to compute git diff')
   })
 })
 

@@ -34,7 +34,7 @@ export async function listFiles(root: string, signal: AbortSignal): Promise<List
   ]
 }
 
-/** Null outside of a repository or without git. A repository's own settings start no program here. */
+/** Null outside of a repository or without git. The repository's file system monitor is left out: it is a program. */
 function gitFiles(root: string, signal: AbortSignal): Promise<string[] | null> {
   const args = ['-c', 'core.fsmonitor=false', 'ls-files', '--cached', '--others', '--exclude-standard', '-z']
   return new Promise((resolve) => {

@@ -11,7 +11,6 @@ import {
   withDefault,
 } from '../../../protocol/decode.ts'
 import { listModels } from '../../model/list-models.ts'
-import { BUILT_IN_PROVIDER_IDS } from '../../model/provider.ts'
 import { modelEntries } from '../../model/model-catalogue.ts'
 import type { ConfigTable } from '../config-file.ts'
 import { configQueue, method, type Method } from '../method-table.ts'
@@ -81,16 +80,6 @@ export function configMethods(context: ServerContext): Record<string, Method> {
         const { config } = await context.configFile.load()
         const chosen = typeof config.model === 'string' ? config.model : DEFAULT_MODEL
         return { data: modelEntries(chosen), nextCursor: null }
-      },
-    }),
-    'modelProvider/list': method(unknown, {
-      run: async () => {
-        const { config } = await context.configFile.load()
-        const ids = new Set([
-          ...BUILT_IN_PROVIDER_IDS,
-          ...Object.keys((config.model_providers as ConfigTable | undefined) ?? {}),
-        ])
-        return { data: [...ids].map((id) => ({ id })) }
       },
     }),
     'gatehouse/provider/check': method(object({ baseUrl: string, envKey: optional(string), key: optional(string) }), {
