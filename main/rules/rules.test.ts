@@ -200,8 +200,13 @@ describe('decisions for a session', () => {
     await rules.start()
     const change = (...paths: string[]): Subject => ({
       kind: 'fileChange',
-      changes: paths.map((path) => ({ path, kind: 'update', outsideRoots: false })),
+      changes: paths.map((path) => ({ path, kind: 'update', outsideRoots: path.startsWith('/etc/') })),
     })
+    const why = (subject: Subject) => rules.judge(judged(subject)).chain.map(stepText)
+    expect([why(change('/w/a', '/etc/x')), why(change('/w/a'))]).toEqual([
+      ['file changes: asks, it changes files outside of the workspace'],
+      ['file changes: asks, no rule covers file changes'],
+    ])
     rules.grantForSession(judged(change('/w/a', '/w/b')), 'allow', 'a and b')
     expect([verdict(change('/w/a')), verdict(change('/w/b', '/w/a')), verdict(change('/w/a', '/w/c'))]).toEqual([
       'allow',

@@ -316,7 +316,9 @@ export class Rules {
             )
       }
       case 'fileChange':
-        return asked('file changes', 'no rule covers file changes')
+        return subject.changes.some(({ outsideRoots }) => outsideRoots)
+          ? asked('file changes', 'it changes files outside of the workspace')
+          : asked('file changes', 'no rule covers file changes')
       case 'elicitation':
         return asked(subject.serverName, 'only you can fill in a form')
       case 'question':
