@@ -88,7 +88,7 @@ test('a session runs a command that the Inbox allows, edits two files, is steere
   await sessions.transcript().locator('summary', { hasText: 'rm -rf gone' }).click()
   await expect(sessions.transcript()).toContainText('cleaned')
   await sessions.transcript().locator('summary', { hasText: 'second.txt' }).click()
-  await expect(sessions.transcript().getByRole('region', { name: /second.txt/ })).toContainText('+due')
+  await expect(sessions.transcript().getByRole('group', { name: /Changes in .*second.txt/ })).toContainText('+due')
   expect(await violations(page)).toEqual([])
 
   await sessions.say('[[slow]] please')

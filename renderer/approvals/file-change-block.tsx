@@ -48,7 +48,7 @@ export function FileChangeBlock({ changes }: { changes: readonly FileChange[] })
 /** One file's diff, or its whole content. */
 export function Diff({ text, path }: { text: string; path: string }): ReactNode {
   return (
-    <div className="diff" role="region" aria-label={`Changes in ${path}`} tabIndex={0}>
+    <div className="diff" role="group" aria-label={`Changes in ${path}`} tabIndex={0}>
       {text.split('\n').map((line, index) => (
         <div key={index} className={`diff-line ${diffKind(line)}`} dir="ltr">
           {drawSlice(line, findHiddenCharacters(line, { allowLineBreaksAndTabs: true }), 0, line.length)}

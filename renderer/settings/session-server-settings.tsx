@@ -86,7 +86,7 @@ export function SessionServerSettings(): ReactNode {
           </Button>
         </div>
       </form>
-      <ServerLine />
+      <ServerLine inSettings />
     </fieldset>
   )
 }

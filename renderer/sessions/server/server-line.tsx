@@ -9,7 +9,7 @@ import './server-line.css'
 const STATE_WORDS = { connecting: 'connecting', ready: 'connected', down: 'not connected' } as const
 
 /** Over the list of sessions. */
-export function ServerLine(): ReactNode {
+export function ServerLine({ inSettings = false }: { inSettings?: boolean }): ReactNode {
   const server = useSessionServer()
   if (server?.kind !== 'external') return null
   return (
@@ -27,9 +27,11 @@ export function ServerLine(): ReactNode {
             <VisibleText text={server.problem} />. It is tried again by itself; what waited for you was withdrawn.
           </p>
         )}
-        <a className="link meta" href={placeHref(place('settings'))}>
-          Use another server
-        </a>
+        {!inSettings && (
+          <a className="link meta" href={placeHref(place('settings'))}>
+            Use another server
+          </a>
+        )}
       </div>
     </div>
   )

@@ -41,7 +41,7 @@ export function CommandRow({ item, isOpen, atMs, process, isAsked }: CommandRowP
         }
       >
         {text.includes('\n') && (
-          <pre tabIndex={0} role="region" aria-label={`Command ${text.slice(0, 80)}`}>
+          <pre tabIndex={0} role="group" aria-label={`Command ${text.slice(0, 80)}`}>
             <Lines code text={text} />
           </pre>
         )}
@@ -78,7 +78,7 @@ function Output({
   )
   return (
     <>
-      <pre tabIndex={0} role="region" aria-label={`Output of ${name}`}>
+      <pre tabIndex={0} role="group" aria-label={`Output of ${name}`}>
         <Lines code text={text || (isOpen ? 'No output yet.' : 'No output.')} />
       </pre>
       {process && process.outputBytes > (item.aggregatedOutput?.length ?? 0) + 1024 && (

@@ -16,7 +16,7 @@ function drawBlock(block: Block, key: number): ReactNode {
           key={key}
           tabIndex={0}
           aria-label={block.language === '' ? 'Code' : `Code, ${block.language}`}
-          role="region"
+          role="group"
         >
           {block.text.split('\n').map((line, index) => (
             <div key={index}>

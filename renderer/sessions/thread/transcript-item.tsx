@@ -102,7 +102,7 @@ const STATUS_WORDS = { inProgress: 'changing', failed: 'not changed', declined: 
 
 function FileChanges({ item }: { item: Extract<ThreadItem, { type: 'fileChange' }> }): ReactNode {
   return (
-    <section aria-label="Files changed" className="file-changes">
+    <div role="group" aria-label="Files changed" className="file-changes">
       {item.changes.map(({ path, kind, diff }) => (
         <Folded
           key={path}
@@ -120,7 +120,7 @@ function FileChanges({ item }: { item: Extract<ThreadItem, { type: 'fileChange' 
           <Diff path={path} text={kind.type === 'update' ? diff : withSigns(diff, kind.type === 'add' ? '+' : '-')} />
         </Folded>
       ))}
-    </section>
+    </div>
   )
 }
 

@@ -46,9 +46,7 @@ export function TranscriptRows({
         />
       </div>
     ) : (
-      <div key={row.request.id} data-row={row.request.id} className="transcript-row">
-        <RequestInPlace request={row.request} before={rows[index - 1]} />
-      </div>
+      <RequestRow key={row.request.id} request={row.request} before={rows[index - 1]} />
     ),
   )
 }
@@ -79,22 +77,28 @@ function placedRequests(transcript: Transcript, requests: readonly ApprovalView[
 
 const nothing = (): void => {}
 
-function RequestInPlace({ request, before }: { request: ApprovalView; before: Row | undefined }): ReactNode {
-  if (request.state === 'pending') return <ApprovalCard request={request} onBusy={nothing} onAnswered={nothing} />
+function RequestRow({ request, before }: { request: ApprovalView; before: Row | undefined }): ReactNode {
   // Right behind its command the answer needs no name.
-  if (before && 'entry' in before && isOf(before.entry, request))
-    return (
-      <div className="answered-here">
-        <OutcomeLine request={request} />
-      </div>
-    )
+  const isAnswerOnly =
+    request.state !== 'pending' && before !== undefined && 'entry' in before && isOf(before.entry, request)
   return (
-    <p className="linked-row">
-      <span className="truncate">
-        <VisibleText code={answerFields(request.subject) === null} text={shorten(subjectLine(request.subject), 160)} />
-      </span>
-      <OutcomeLine request={request} />
-    </p>
+    <div data-row={request.id} className={`transcript-row ${isAnswerOnly ? 'answered-here' : ''}`}>
+      {request.state === 'pending' ? (
+        <ApprovalCard request={request} onBusy={nothing} onAnswered={nothing} />
+      ) : isAnswerOnly ? (
+        <OutcomeLine request={request} />
+      ) : (
+        <p className="linked-row">
+          <span className="truncate">
+            <VisibleText
+              code={answerFields(request.subject) === null}
+              text={shorten(subjectLine(request.subject), 160)}
+            />
+          </span>
+          <OutcomeLine request={request} />
+        </p>
+      )}
+    </div>
   )
 }
 
