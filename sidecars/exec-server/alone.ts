@@ -12,6 +12,7 @@ import { listenWebSocket } from './listen/websocket-listener.ts'
 import { policyContextOf, registerMethodFamilies } from './method-families.ts'
 import { InheritableEnvironment } from './processes/child-environment.ts'
 import { platformSandbox } from './sandbox/platform-sandbox.ts'
+import type { Carrier } from './wire/carrier.ts'
 import { LineCarrier } from './wire/line-carrier.ts'
 
 /**
@@ -43,6 +44,7 @@ async function serve(argv: readonly string[]): Promise<number> {
   const log = (line: string) => void process.stderr.write(`exec-server: ${line}\n`)
   // Read by now; what commands inherit must not hold it.
   if (address.kind === 'remote') delete process.env.CODEX_API_KEY
+  if (address.kind === 'remote' && address.forwardTo !== undefined) return forward(address, address.forwardTo, log)
   const folder = await openInstanceFolder(sharedParent())
   for (const { pid } of folder.swept) log(`ended process ${pid}, left behind by a server that was killed`)
   const deniedPaths = [...hostFolders(), sharedParent()]
@@ -65,7 +67,7 @@ async function serve(argv: readonly string[]): Promise<number> {
   })
   let stop = () => {}
   const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => resolve())
+    onStopSignal(resolve)
     stop = resolve
     if (address.kind !== 'stdio') return
     const carrier = new LineCarrier('stdio', process.stdin, openStdout())
@@ -81,7 +83,9 @@ async function serve(argv: readonly string[]): Promise<number> {
       })
       process.stdout.write(`${url}\n`)
     }
-    const remote = address.kind === 'remote' ? await serveRemotely(server, address, log) : undefined
+    const onStream = (carrier: Carrier, streamId: string) =>
+      server.serve(carrier, { kind: 'agent', via: 'exec-remote', address: streamId })
+    const remote = address.kind === 'remote' ? await register(address, onStream, log) : undefined
     if (address.kind === 'remote' && address.endsWithStdin) onStdinEnd(stop)
     await stopped
     await remote?.close()
@@ -91,7 +95,27 @@ async function serve(argv: readonly string[]): Promise<number> {
   return 0
 }
 
-async function serveRemotely(server: ExecServer, address: RemoteAddress, log: (line: string) => void) {
+function onStopSignal(act: () => void): void {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, act)
+}
+
+/** Runs nothing here: the streams belong to an exec server that listens elsewhere. */
+async function forward(address: RemoteAddress, to: string, log: (line: string) => void): Promise<number> {
+  const { forwardStream } = await import('./remote/forward-stream.ts')
+  const executor = await register(address, (carrier) => forwardStream(carrier, to, log), log)
+  await new Promise<void>((resolve) => {
+    onStopSignal(resolve)
+    if (address.endsWithStdin) onStdinEnd(resolve)
+  })
+  await executor.close()
+  return 0
+}
+
+async function register(
+  address: RemoteAddress,
+  onStream: (carrier: Carrier, streamId: string) => void,
+  log: (line: string) => void,
+) {
   const { RemoteExecutor } = await import('./remote/remote-executor.ts')
   const { baseUrl, environmentId } = address
   const token = address.token ?? (await firstLineOfStdin())
@@ -100,7 +124,7 @@ async function serveRemotely(server: ExecServer, address: RemoteAddress, log: (l
     environmentId,
     token,
     log,
-    onStream: (carrier, streamId) => server.serve(carrier, { kind: 'agent', via: 'exec-remote', address: streamId }),
+    onStream,
   })
   log(`registered for the environment ${environmentId}`)
   return executor

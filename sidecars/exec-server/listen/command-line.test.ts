@@ -95,16 +95,27 @@ describe('a server that is registered instead of listening', () => {
       ...address,
       token: 'key',
       endsWithStdin: false,
+      forwardTo: undefined,
     })
     const flags = ['--registration-bearer-stdin', '--exit-on-stdin-close', '--name', 'n']
     expect(parseCommandLine([...remote, ...flags], { CODEX_API_KEY: 'key' }).address).toEqual({
       ...address,
       token: undefined,
       endsWithStdin: true,
+      forwardTo: undefined,
     })
   })
 
+  it('may hand everything on', () => {
+    const argv = ['forward', '--connect', 'ws://127.0.0.1:4512', ...remote]
+    expect(parseCommandLine(argv, { CODEX_API_KEY: 'key' }).address).toMatchObject({ forwardTo: 'ws://127.0.0.1:4512' })
+  })
+
   it.each<[string[], number, RegExp]>([
+    [['forward', ...remote], 2, /forward and --connect go together/],
+    [[...remote, '--connect', 'ws://x:1'], 2, /forward and --connect go together/],
+    [['forward', '--connect', 'ws://x:1'], 2, /forward needs --remote/],
+    [['forward', '--connect', 'http://x', ...remote], 1, /--connect: expected ws:/],
     [remote, 1, /needs CODEX_API_KEY/],
     [['--remote', 'registry.test', '--environment-id', 'e'], 1, /expected https:\/\/HOST/],
     [['--remote', 'https://registry.test'], 2, /needs --environment-id/],

@@ -13,6 +13,8 @@ export interface RemoteAddress {
   /** What it shows to the registry; undefined: the first line of stdin. */
   token: string | undefined
   endsWithStdin: boolean
+  /** The exec server that gets the streams; undefined: this one. */
+  forwardTo: string | undefined
 }
 
 export interface CommandLine {
@@ -43,6 +45,10 @@ export const USAGE = `usage: gatehouse exec-server [--listen ws://IP:PORT | stdi
      [--registration-bearer-stdin] the token is the first line of stdin; otherwise CODEX_API_KEY
      [--exit-on-stdin-close]       ends when stdin does
      [--name N]                    accepted; nothing shows it
+
+       gatehouse exec-server forward --connect ws://IP:PORT --remote URL --environment-id ID …
+                                   hands whom the registry lets in to an exec server that runs already
+
   --concurrent-requests N          accepted for the sake of other clients' scripts; requests never wait
                                    for each other here
 `
@@ -58,6 +64,7 @@ const OPTIONS = {
   'ws-max-clock-skew-seconds': { type: 'string' },
   'concurrent-requests': { type: 'string' },
   remote: { type: 'string' },
+  connect: { type: 'string' },
   'environment-id': { type: 'string' },
   name: { type: 'string' },
   'registration-bearer-stdin': { type: 'boolean' },
@@ -77,11 +84,12 @@ export function parseCommandLine(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): CommandLine {
-  const values = parseFlags(argv)
+  const isForwarding = argv[0] === 'forward'
+  const values = parseFlags(isForwarding ? argv.slice(1) : argv)
   const requests = values['concurrent-requests']
   if (requests !== undefined && !(isWholeNumber(requests) && Number(requests) >= 1))
     throw new CommandLineError(`--concurrent-requests: "${requests}" is not a number of at least 1`, 2)
-  const remote = remoteAddress(values, environment)
+  const remote = remoteAddress(values, environment, isForwarding)
   if (remote) return { address: remote, authorize: anybody, isAuthorized: true }
   const address = parseListenUrl(values.listen ?? 'ws://127.0.0.1:0')
   const authorize = authorization(values)
@@ -102,22 +110,28 @@ function parseFlags(argv: readonly string[]): Values {
   }
 }
 
-const WITH_REMOTE = ['environment-id', 'name', 'registration-bearer-stdin', 'exit-on-stdin-close'] as const
+const WITH_REMOTE = ['connect', 'environment-id', 'name', 'registration-bearer-stdin', 'exit-on-stdin-close'] as const
 const NOT_WITH_REMOTE = ['listen', 'ws-auth', ...TOKEN_FLAGS, ...SIGNED_FLAGS] as const
 
 function remoteAddress(
   values: Values,
   environment: Readonly<Record<string, string | undefined>>,
+  isForwarding: boolean,
 ): RemoteAddress | undefined {
-  const { remote, 'environment-id': environmentId } = values
+  const { remote, connect, 'environment-id': environmentId } = values
   const given = (names: readonly (keyof Values)[]) => names.find((name) => values[name] !== undefined)
   if (remote === undefined) {
     const lonely = given(WITH_REMOTE)
-    if (lonely !== undefined) throw new CommandLineError(`--${lonely} needs --remote`, 2)
+    if (isForwarding || lonely !== undefined)
+      throw new CommandLineError(`${isForwarding ? 'forward' : `--${lonely}`} needs --remote`, 2)
     return undefined
   }
   const stray = given(NOT_WITH_REMOTE)
   if (stray !== undefined) throw new CommandLineError(`--${stray} does not go with --remote`, 2)
+  if (isForwarding !== (connect !== undefined))
+    throw new CommandLineError('forward and --connect go together, as in: forward --connect ws://127.0.0.1:4512', 2)
+  if (connect !== undefined && !/^wss?:\/\/[^/]/.test(connect))
+    throw new CommandLineError(`--connect: expected ws://HOST:PORT, got "${connect}"`, 1)
   if (!/^https?:\/\/[^/]/.test(remote))
     throw new CommandLineError(`--remote: expected https://HOST…, got "${remote}"`, 1)
   if (environmentId === undefined) throw new CommandLineError('--remote needs --environment-id', 2)
@@ -136,6 +150,7 @@ function remoteAddress(
     environmentId,
     token,
     endsWithStdin: values['exit-on-stdin-close'] === true,
+    forwardTo: connect,
   }
 }
 

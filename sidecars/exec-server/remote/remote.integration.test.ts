@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { EXEC_SERVER_FILE } from '../../testing/exec-server-alone.ts'
+import { EXEC_SERVER_FILE, startExecServerAlone } from '../../testing/exec-server-alone.ts'
 import { RelayService } from '../../testing/relay-service.ts'
 import { ExecClient, type ExecProcess } from '../client/index.ts'
 import { relayConnector } from './relay-connector.ts'
@@ -28,7 +28,9 @@ const codex = process.env.GATEHOUSE_CODEX
 
 /** The built server with `--remote`. */
 function startExecutor(args: string[] = [], stdin?: string) {
-  const all = ['--remote', `${service.url}/`, '--environment-id', ENVIRONMENT, ...args]
+  const isForwarding = args[0] === 'forward'
+  const remote = ['--remote', `${service.url}/`, '--environment-id', ENVIRONMENT]
+  const all = isForwarding ? [...args, ...remote] : [...remote, ...args]
   const [program, before] = codex ? [codex, ['exec-server']] : [process.execPath, [EXEC_SERVER_FILE]]
   const child = spawn(program, [...before, ...all], {
     env: { ...process.env, TMPDIR: tmp, CODEX_HOME: tmp, CODEX_API_KEY: 'the-key' },
@@ -45,7 +47,7 @@ function startExecutor(args: string[] = [], stdin?: string) {
   return { child, exited, stderr: () => stderr }
 }
 const isThere = () => expect.poll(() => service.executor?.readyState).toBe(1)
-const connect = (options: { connectTimeoutMs?: number } = {}) => {
+const connect = (options: { connectTimeoutMs?: number; recoveryMs?: number } = {}) => {
   const client = new ExecClient({
     connect: relayConnector({ baseUrl: service.url, environmentId: ENVIRONMENT, token: 'mine' }),
     ...options,
@@ -125,6 +127,22 @@ describe('an executor that is registered', () => {
     expect(text).toBe('1\n2\n3\n4\n5\n6\n7\n8\n')
     expect(service.executorConnections).toBe(2)
     expect(service.calls.filter(({ action }) => action === 'register')).toHaveLength(1)
+  })
+
+  it('hands its streams to an exec server that runs already', async () => {
+    const server = await startExecServerAlone()
+    ends.push(() => server.stop())
+    startExecutor(['forward', '--connect', server.url])
+    await isThere()
+    const client = connect({ recoveryMs: 300 })
+    expect(await output(client, ['sh', '-c', 'echo $PPID; exit 4'])).toEqual({ text: `${server.pid}\n`, exitCode: 4 })
+    const big = await output(client, ['head', '-c', '3000000', '/dev/zero'])
+    expect(big.text.length).toBe(3_000_000)
+    const content = Buffer.alloc(2_000_000, 'file')
+    await client.files.write(join(tmp, 'big'), content)
+    expect(content.equals(await client.files.read(join(tmp, 'big')))).toBe(true)
+    await server.stop()
+    await expect(client.readStatus()).rejects.toThrow()
   })
 
   it('registers anew when the rendezvous no longer knows it', async () => {
