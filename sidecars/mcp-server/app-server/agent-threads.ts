@@ -2,10 +2,13 @@
 import type { NotificationMap } from '../../protocol/app-server/notifications.ts'
 import type { Turn } from '../../protocol/app-server/thread.ts'
 import type { AppServer } from './app-server.ts'
+import { codexEvents, sessionConfigured, type CodexEvent } from './codex-events.ts'
 import { InProcessClient } from './in-process-client.ts'
 
 /** Kept with a thread: only these can be continued by an agent. */
 const THREAD_SOURCE = 'mcp'
+
+type Opened = Record<string, unknown> & { thread: Record<string, unknown> & { id: string } }
 
 /** Members of `thread/start` that an agent may set; the owner has seen them. */
 export interface AgentThreadStart {
@@ -29,6 +32,8 @@ export interface TurnWatch {
   signal: AbortSignal
   /** Called with a few words whenever something else is going on. */
   onState(words: string): void
+  /** Called with everything that happens, for clients that follow it. */
+  onEvent?(threadId: string, event: CodexEvent): void
 }
 
 export class AgentThreads {
@@ -40,11 +45,7 @@ export class AgentThreads {
       agentName,
       watch,
       async (client) => {
-        const { thread } = await client.call<{ thread: { id: string } }>('thread/start', {
-          ...start,
-          threadSource: THREAD_SOURCE,
-        })
-        return thread.id
+        return await client.call<Opened>('thread/start', { ...start, threadSource: THREAD_SOURCE })
       },
       prompt,
     )
@@ -60,8 +61,7 @@ export class AgentThreads {
           .call<{ thread: { threadSource: string | null } }>('thread/read', { threadId })
           .catch(() => ({ thread: { threadSource: null } }))
         if (thread.threadSource !== THREAD_SOURCE) throw new Error(`Session not found for thread_id: ${threadId}`)
-        await client.call('thread/resume', { threadId, excludeTurns: true })
-        return threadId
+        return await client.call<Opened>('thread/resume', { threadId, excludeTurns: true })
       },
       prompt,
     )
@@ -69,15 +69,22 @@ export class AgentThreads {
 
   private async during(
     agentName: string,
-    { signal, onState }: TurnWatch,
-    open: (client: InProcessClient) => Promise<string>,
+    { signal, onState, onEvent }: TurnWatch,
+    open: (client: InProcessClient) => Promise<Opened>,
     prompt: string,
   ): Promise<AgentTurn> {
     signal.throwIfAborted()
     const turns = new TurnFollower(onState)
-    const client = new InProcessClient(this.server, { name: agentName, title: agentName }, turns.notified)
+    let threadId = ''
+    const client = new InProcessClient(this.server, { name: agentName, title: agentName }, (method, params) => {
+      turns.notified(method, params)
+      if (onEvent && params.threadId === threadId)
+        for (const event of codexEvents(method, params)) onEvent(threadId, event)
+    })
     try {
-      const threadId = await open(client)
+      const opened = await open(client)
+      threadId = opened.thread.id
+      onEvent?.(threadId, sessionConfigured(opened))
       signal.throwIfAborted()
       const { turn } = await client.call<{ turn: Turn }>('turn/start', {
         threadId,

@@ -21,6 +21,7 @@ export async function answerWithTurn(
   context: ServerContext,
   threadId: string | null,
   work: (threads: AgentThreads, watch: TurnWatch) => Promise<AgentTurn>,
+  { tellsEvents = false }: { tellsEvents?: boolean } = {},
 ): Promise<CallToolResult> {
   const { threads } = caller
   if (!threads) return toolError('Sessions need a Gatehouse host; connect with `gatehouse mcp`.')
@@ -36,7 +37,9 @@ export async function answerWithTurn(
               state = words
               changed()
             }
-            return resultOf(await work(await threads(), { signal, onState }))
+            return resultOf(
+              await work(await threads(), { signal, onState, ...(tellsEvents && { onEvent: eventTeller(context) }) }),
+            )
           },
         )
       } catch (error) {
@@ -45,6 +48,16 @@ export async function answerWithTurn(
       }
     }),
   )
+}
+
+/** `codex/event`, as clients of the Codex MCP server know it. */
+function eventTeller(context: ServerContext): NonNullable<TurnWatch['onEvent']> {
+  const requestId = context.mcpReq.id
+  return (threadId, { turnId, message }) => {
+    const params = { _meta: { requestId, threadId }, id: turnId, msg: message }
+    // A client that is gone ends the call by its signal.
+    context.mcpReq.notify({ method: 'codex/event', params } as never).catch(() => {})
+  }
 }
 
 function resultOf({ threadId, content, failed }: AgentTurn): CallToolResult {

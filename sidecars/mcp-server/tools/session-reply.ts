@@ -42,7 +42,7 @@ export function registerCodexReply(scope: ToolScope): void {
     async (words, context) => {
       const threadId = words.threadId ?? words.conversationId
       if (threadId === undefined) return toolError('threadId: give the threadId of an earlier answer')
-      return reply(scope, context, threadId, words.prompt)
+      return reply(scope, context, threadId, words.prompt, true)
     },
   )
 }
@@ -52,10 +52,15 @@ async function reply(
   context: ServerContext,
   threadId: string,
   words: string,
+  tellsEvents = false,
 ): Promise<CallToolResult> {
   if (!UUID.test(threadId)) return toolError(`thread id ${JSON.stringify(threadId.slice(0, 100))} is not a UUID`)
   const caller = session()
-  return await answerWithTurn(caller, context, threadId, (threads, watch) =>
-    threads.reply(caller.facts.agentName, threadId, words, watch),
+  return await answerWithTurn(
+    caller,
+    context,
+    threadId,
+    (threads, watch) => threads.reply(caller.facts.agentName, threadId, words, watch),
+    { tellsEvents },
   )
 }

@@ -88,24 +88,30 @@ const HINTS = { readOnlyHint: false, destructiveHint: true, idempotentHint: fals
  */
 async function start(scope: ToolScope, context: ServerContext, toolName: string, words: Words) {
   const caller = scope.session()
-  return await answerWithTurn(caller, context, null, async (threads, watch) => {
-    const folder = await defaultCwd(scope, context)
-    const options: AgentThreadStart = {
-      cwd: words.cwd === undefined ? folder : resolve(folder ?? '/', words.cwd),
-      model: words.model,
-      sandbox: words.sandbox,
-      approvalPolicy: words.approval_policy,
-      config: configOf(words),
-      baseInstructions: words.base_instructions,
-      developerInstructions: words.developer_instructions,
-    }
-    watch.onState('waiting for approval in Gatehouse')
-    const input = JSON.parse(JSON.stringify({ prompt: words.prompt, ...options })) as object
-    const question = { sessionId: caller.id, toolCallId: String(context.mcpReq.id), toolName, input }
-    const { verdict, reason } = await caller.host.decide(question, watch.signal)
-    if (verdict !== 'allow') throw new Error(`The session was not started: ${reason ?? 'denied in Gatehouse'}`)
-    return await threads.start(caller.facts.agentName, options, words.prompt, watch)
-  })
+  return await answerWithTurn(
+    caller,
+    context,
+    null,
+    async (threads, watch) => {
+      const folder = await defaultCwd(scope, context)
+      const options: AgentThreadStart = {
+        cwd: words.cwd === undefined ? folder : resolve(folder ?? '/', words.cwd),
+        model: words.model,
+        sandbox: words.sandbox,
+        approvalPolicy: words.approval_policy,
+        config: configOf(words),
+        baseInstructions: words.base_instructions,
+        developerInstructions: words.developer_instructions,
+      }
+      watch.onState('waiting for approval in Gatehouse')
+      const input = JSON.parse(JSON.stringify({ prompt: words.prompt, ...options })) as object
+      const question = { sessionId: caller.id, toolCallId: String(context.mcpReq.id), toolName, input }
+      const { verdict, reason } = await caller.host.decide(question, watch.signal)
+      if (verdict !== 'allow') throw new Error(`The session was not started: ${reason ?? 'denied in Gatehouse'}`)
+      return await threads.start(caller.facts.agentName, options, words.prompt, watch)
+    },
+    { tellsEvents: toolName === 'codex' },
+  )
 }
 
 function configOf({ config: given, compact_prompt }: Words): Record<string, unknown> | undefined {

@@ -64,6 +64,44 @@ test('the names and spellings of the Codex server work, with either name of the 
   await client.close()
 })
 
+test('the Codex names tell what happens as codex/event, each with its call and its turn', async () => {
+  hosted = await HostedSessions.start({
+    work: [
+      [{ custom: 'apply_patch', input: '*** Begin Patch\n*** Add File: a.txt\n+hi\n*** End Patch' }],
+      [{ say: 'Patched.' }],
+    ],
+  })
+  letStart()
+  const { client } = await attach()
+  const events: { _meta: { threadId: string }; id: string; msg: Record<string, unknown> }[] = []
+  client.fallbackNotificationHandler = async ({ method, params }) => {
+    if (method === 'codex/event') events.push(params as never)
+  }
+  const words = { prompt: '[[work]]', sandbox: 'workspace-write', 'approval-policy': 'never' }
+  const { threadId } = (await call(client, 'codex', words)).structuredContent as { threadId: string }
+  const types = events.map(({ msg }) => msg.type).filter((type) => !String(type).startsWith('item_'))
+  expect(types.filter((type, i) => type !== types[i - 1])).toEqual([
+    'session_configured',
+    'task_started',
+    'user_message',
+    'patch_apply_begin',
+    'patch_apply_end',
+    'turn_diff',
+    'token_count',
+    'agent_message_content_delta',
+    'agent_message',
+    'token_count',
+    'turn_diff',
+    'task_complete',
+  ])
+  expect(events.at(-1)!.msg).toMatchObject({ type: 'task_complete', last_agent_message: 'Patched.' })
+  expect(new Set(events.map(({ _meta: meta }) => meta.threadId))).toEqual(new Set([threadId]))
+  const from = events.length
+  await call(client, 'session_reply', { thread_id: threadId, prompt: '[[work]] again' })
+  expect(events.length).toBe(from)
+  await client.close()
+})
+
 test('a denied start runs nothing and says the words of the owner', async () => {
   hosted = await HostedSessions.start({ hello: [[{ say: 'Hello.' }]] })
   const { client } = await attach()
