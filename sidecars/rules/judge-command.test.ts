@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { decidingStep, stepText } from './judgement.ts'
 import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } from './judge-command.ts'
@@ -330,6 +333,66 @@ describe('shell text', () => {
     ])
       expectNeverAllowed(text)
     expect(verdictOf(`${'git status; '.repeat(2000)}rm -rf x`)).toBe('deny')
+  })
+})
+
+describe('what is followed', () => {
+  it.each([
+    ['for f in a b; do cat "$f"; done', ['cat a', 'cat b']],
+    ['x=f; if [ -f "$x" ]; then cat $x; else ls; fi', ['cat f', 'ls']],
+    ['show() { cat "$1"; ls; }; show a && show b', ['cat a', 'ls', 'cat b']],
+    ['case f in a|f) cat f;; *) ls;; esac', ['cat f', 'ls']],
+    ['x=ls; while ls; do x=cat; ls && break; x=echo; done; $x f', ['ls', 'ls f', 'echo f', 'cat f']],
+    ['x=a; (x=b); cat $x', ['cat a']],
+    // Some shells run the last part of a pipeline in themselves.
+    ['x=a; ls | x=b; cat $x; exit 0', ['ls', 'cat a', 'cat b']],
+    ['d=src; ls "./$d/é😀" $d/x', ['ls ./src/é😀 src/x']],
+  ])('%j is judged as its commands', (text, about) => {
+    const { verdict, chain } = judgeShellText(text, RS, context)
+    expect([verdict, chain.map((step) => step.about)]).toEqual(['allow', about])
+  })
+
+  it.each([
+    'for f in *.txt; do cat $f; done',
+    'cat $HOME/f',
+    'x=$(ls); cat $x',
+    'f() { cat "$@"; }; f a',
+    'f() { cat $1; }; f',
+    'x="a b"; cat $x',
+    'x=ls; read x; $x',
+    'x=ls; eval x=cat; $x',
+    'for PATH in bin; do ls; done',
+    'npm_config_x=1; npm ls',
+    'http_proxy=x; git status',
+    'x=ls; $x:h f',
+    'x=ls; cat "$x[1]"',
+    '[[ a > b ]]',
+    '[ -v x ]',
+    'x=ls; [ -f $x ] & cat f',
+  ])('%j asks, because something in it is not known', (text) => {
+    expectVerdict(text, 'ask')
+  })
+
+  it('a redirection that may fail, or whose file depends on what it is for, is not taken for done', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-judge-'))
+    mkdirSync(join(folder, 'bin'))
+    const place = { cwd: folder, writable: { roots: [folder] } }
+    const verdict = (text: string) => judgeShellText(text, RS, context, place).verdict
+    expect(['ls > out', 'x=out; ls > $x', 'for f in a b; do ls > "$f"; done'].map(verdict)).toEqual(
+      Array(3).fill('allow'),
+    )
+    for (const text of [
+      'c=make; { c=ls; } > bin; $c',
+      'c=make; c=ls > bin; $c',
+      'c=make; f() { c=ls; }; f > bin; $c',
+      'c=make; for c in ls; do :; done > bin; $c',
+      'x=/etc/gatehouse; { x=out; } > $x',
+      'ls > ../out',
+      'x=../out; ls > $x',
+      'for f in a ../b; do ls > $f; done',
+    ])
+      expect([text, verdict(text)]).toEqual([text, 'ask'])
+    rmSync(folder, { recursive: true })
   })
 })
 

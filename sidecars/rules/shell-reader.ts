@@ -4,7 +4,14 @@ import { findHiddenCharacter } from './hidden-characters.ts'
 import type { ShellGrammar } from './shell-grammar.ts'
 import { ShellState } from './shell-state.ts'
 import { isPlainTest } from './shell-test.ts'
-import { changesShell, isHookName, isPlainFunctionName, isShellVariable, leavesBlock } from './shell-variables.ts'
+import {
+  changesShell,
+  isHookName,
+  isPlainFunctionName,
+  isPlainJump,
+  isShellVariable,
+  leavesBlock,
+} from './shell-variables.ts'
 import { possibleValues, possibleWords, staticWord, type Lookup } from './shell-word.ts'
 import type { Words } from './started.ts'
 
@@ -263,7 +270,7 @@ class Walk {
       else if (child.type.endsWith('_redirect')) now = now.join(this.runRedirect(child, state.join(now), depth))
       else now = this.run(child, now, depth + 1)
     }
-    return now
+    return mayFailToOpen(node) ? now.join(state) : now
   }
 
   private runRedirect(redirect: Node, state: ShellState, depth: number): ShellState {
@@ -434,7 +441,8 @@ class Walk {
       if (some[0]) this.read.hints.push(...(linesOf(some) ?? []))
     }
     const known = lines ?? [words.map((texts) => (texts?.length === 1 ? texts[0] : undefined))]
-    return joinAll(known.map((line) => this.act(line, command, state, depth)))
+    const end = joinAll(known.map((line) => this.act(line, command, state, depth)))
+    return mayFailToOpen(command) ? end.join(state) : end
   }
 
   /** What one command line does: a program, or a function of the text. */
@@ -448,8 +456,8 @@ class Walk {
   }
 
   private actAsProgram(words: (string | undefined)[], command: Node, state: ShellState, depth: number): ShellState {
-    this.addCommand(words, command)
     if (leavesBlock(words)) this.left.push(state)
+    if (!isPlainJump(words) || state.functionsOf(words[0]!).length > 0) this.addCommand(words, command)
     if (!changesShell(words)) return state
     const unknown = state.forgotten()
     this.left.push(unknown)
@@ -521,7 +529,8 @@ class Walk {
     for (let node = stack.pop(); node; node = stack.pop()) {
       if (node.type === 'command_substitution') continue
       const isPlain = HARMLESS_PARTS.has(node.type) || (node.type === 'expansion' && /^\s*\$\{\w+\}$/.test(node.text))
-      if (!isPlain) this.note(describe(node))
+      // Patterns are one token for the grammar, whatever is in them.
+      if (!isPlain || (node.namedChildCount === 0 && /`|\$\(/.test(node.text))) this.note(describe(node))
       for (const child of node.namedChildren) if (child) stack.push(child)
     }
     this.runInside(word, state, depth)
@@ -583,7 +592,7 @@ class Walk {
   /** Output thrown away or joined to another stream changes no file; every other redirection might. */
   private noteRedirect(redirect: Node, state: ShellState): void {
     const text = redirect.text.replaceAll(/\s/g, '')
-    if (/^(\d?>>?|&>>?)\/dev\/null$|^\d?>&[12]$|^\d?<\/dev\/null$/.test(text)) return
+    if (ALWAYS_OPENS.test(text)) return
     const operator = redirect.children.find((child) => child && !child.isNamed)?.type
     const target = redirect.childForFieldName('destination')
     const isLast = target !== null && redirect.namedChildren.at(-1)?.equals(target)
@@ -620,6 +629,17 @@ function linesOf(words: readonly (readonly string[] | undefined)[]): (string | u
     lines = lines.flatMap((line) => (texts ?? [undefined]).map((text) => [...line, text]))
   }
   return lines
+}
+
+/** What thrown away output, no input and joined streams look like without blanks. */
+const ALWAYS_OPENS = /^(\d?>>?|&>>?)\/dev\/null$|^\d?>&[12]$|^\d?<\/dev\/null$/
+
+/** A shell does not run what it cannot open the files for, and goes on behind it. */
+function mayFailToOpen(node: Node): boolean {
+  return node.children.some(
+    (child) =>
+      child !== null && child.type.endsWith('_redirect') && !ALWAYS_OPENS.test(child.text.replaceAll(/\s/g, '')),
+  )
 }
 
 const SUBSTITUTIONS = new Set(['command_substitution', 'process_substitution'])

@@ -47,6 +47,11 @@ export function changesShell(words: Words): boolean {
 export const leavesBlock = ([program]: Words): boolean =>
   program === 'break' || program === 'continue' || program === 'return'
 
+/** The same, or the end of the shell, with nothing but a number: a word of every shell that starts no program. */
+export const isPlainJump = (words: Words): boolean =>
+  (leavesBlock(words) || words[0] === 'exit') &&
+  words.slice(1).every((word) => word !== undefined && /^\d+$/.test(word))
+
 /** Whether a function of that name is certainly what a call of it runs. */
 export const isPlainFunctionName = (name: string): boolean =>
   /^[A-Za-z_]\w*$/.test(name) && !SPECIAL_BUILTINS.has(name) && !CHANGING.has(name)

@@ -420,6 +420,24 @@ export const BYPASS_ATTEMPTS: Record<string, readonly string[]> = {
     while [ -n "$(touch P)" ]; do ls; done
     case "$(touch P)" in x) ls;; esac
     case x in $(touch P)) ls;; esac
+    case x in a$(touch P)b) ls;; esac
+    case x in *$(touch P)*) ls;; esac
+    case x in "$(touch P)"*) ls;; esac
+    case x in @($(touch P)|x)) ls;; esac
+    case x in [$(touch P)]) ls;; esac
+    case x in ?${'`'}touch P${'`'}) ls;; esac
+    case x in ${'${x/$(touch P)/}'}) ls;; esac
+    [[ x == @($(touch P)) ]]
+    [[ x == *$(touch P)* ]]
+    [[ x == "$(touch P)" ]]
+    c=touch; { c=ls; } > bin; $c P
+    c=touch; c=ls > bin; $c P
+    c=touch; f() { c=ls; }; f > bin; $c P
+    c=touch; { c=ls; } < nope; $c P
+    c=touch; { c=ls; } >nope/x; $c P
+    c=touch; for c in ls; do :; done > bin; $c P
+    c=touch; if ls; then c=ls; fi > bin; $c P
+    c=touch; while ls; do c=ls; break; done > bin; $c P
     case x in ${'${y:=touch}'}) ls;; esac; $y P
     x=${'${y:=touch}'}; $y P
     x=${'`'}touch P${'`'}; ls
