@@ -270,3 +270,31 @@ test('E49 a session of thousands of items is opened at its end, read back to its
   await expect(row(items - 1)).toBeInViewport()
   expect(await rows.count()).toBeLessThanOrEqual(480)
 })
+
+test('E50 a command that floods the session is stopped by one press; what came is kept and the window goes on', async ({
+  home,
+  page,
+}) => {
+  mkdirSync(home.dataDir, { recursive: true })
+  writeFileSync(
+    join(home.dataDir, 'config.toml'),
+    `model_provider = "scripted"\nmodel = "m"\n[model_providers.scripted]\nname = "scripted"\nbase_url = "${model.baseUrl}"\n`,
+  )
+  await new StatusBar(page).waitForHealth()
+  const sessions = new Sessions(page)
+  await sessions.start(home.workplace, '[[again]] hello')
+  await expect(sessions.transcript()).toContainText('Still here.')
+  await sessions.say(`! yes ${'x'.repeat(200)}`)
+  const row = sessions.transcript().locator('summary', { hasText: 'yes xxx' })
+  await expect(row).toContainText('running')
+  await row.click()
+  await expect(sessions.transcript().getByRole('group', { name: /Output of yes/ })).toContainText('xxxx')
+  await page.getByRole('button', { name: 'Interrupt' }).click()
+  await expect(sessions.state()).toContainText('Nothing is running')
+  await expect(row).not.toContainText('running')
+  await expect(sessions.transcript().getByRole('group', { name: /Output of yes/ })).toContainText('xxxx')
+  await expect(page.getByRole('contentinfo')).toContainText('0 processes')
+  await sessions.say('[[steer]] now')
+  await expect(sessions.transcript()).toContainText('I heard you.')
+  expect(model.lastInput).toContain('user_shell_command')
+})

@@ -21,7 +21,7 @@ import { ThreadActions } from './thread-actions.tsx'
 import { ThreadSettingsButton } from './thread-settings.tsx'
 import { TakeBackDialog } from './take-back.tsx'
 import { ReadOn, TranscriptRows } from './transcript-rows.tsx'
-import { TranscriptScroller } from './transcript-scroller.tsx'
+import { TranscriptScroller, type ScrollTarget } from './transcript-scroller.tsx'
 import { entriesOf } from './transcript.ts'
 import { UsageLine } from './usage-line.tsx'
 import { useThread } from './use-thread.ts'
@@ -39,22 +39,23 @@ export function ThreadView({ threadId, session }: { threadId: string; session: S
   )
   const [takingBack, setTakingBack] = useState<string | null>(null)
   const [isFinding, setFinding] = useState(false)
-  const [target, setTarget] = useState<{ row: string | null; nonce: number } | null>(null)
+  const [target, setTarget] = useState<ScrollTarget | null>(null)
   const title = thread?.name || session?.title || thread?.preview || 'New session'
   const isWorking = transcript.activeTurnId !== null
   const hasNothing = isRead && entriesOf(transcript).length === 0 && loadOlder === null
 
-  const show = useCallback((row: string | null) => setTarget((last) => ({ row, nonce: (last?.nonce ?? 0) + 1 })), [])
-  const { toEnd } = open
+  const show = useCallback((to: ScrollTarget['to']) => setTarget((last) => ({ to, nonce: (last?.nonce ?? 0) + 1 })), [])
+  const { toEnd, toStart } = open
+  const goToStart = useCallback(() => void toStart().then(() => show('start')), [show, toStart])
   const goToEnd = useCallback(() => {
-    show(null)
+    show('end')
     if (!transcript.isAtEnd) toEnd()
   }, [show, toEnd, transcript.isAtEnd])
   const goTo = useCallback(
     async ({ itemId, cursor }: FoundPlace) => {
       const isHeld = entriesOf(transcript).some(({ item }) => item.id === itemId)
       if (!isHeld) await open.toPlace(cursor)
-      show(itemId)
+      show({ row: itemId })
     },
     [open, show, transcript],
   )
@@ -62,7 +63,7 @@ export function ThreadView({ threadId, session }: { threadId: string; session: S
     ...(isFinding
       ? []
       : [{ id: 'find-in-session', title: 'Find in this session', chord: 'Mod+F', run: () => setFinding(true) }]),
-    { id: 'to-start', title: 'Go to the start of this session', chord: 'Mod+Home', run: open.toStart },
+    { id: 'to-start', title: 'Go to the start of this session', chord: 'Mod+Home', run: goToStart },
     { id: 'to-end', title: 'Go to the end of this session', chord: 'Mod+End', run: goToEnd },
   ])
 
@@ -97,7 +98,7 @@ export function ThreadView({ threadId, session }: { threadId: string; session: S
             transcript={transcript}
             requests={requests}
             processes={byToolCall}
-            marked={isFinding ? (target?.row ?? null) : null}
+            marked={isFinding && typeof target?.to === 'object' ? target.to.row : null}
             onTakeBack={isWorking ? undefined : setTakingBack}
           />
           {loadNewer && <ReadOn words="Newer" onReach={loadNewer} />}

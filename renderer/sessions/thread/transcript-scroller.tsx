@@ -13,11 +13,16 @@ interface Anchor {
   topPx: number
 }
 
+export interface ScrollTarget {
+  to: 'start' | 'end' | { row: string }
+  nonce: number
+}
+
 export interface TranscriptScrollerProps {
   /** The newest item is among the children, so their end is the end. */
   isAtEnd: boolean
-  /** A row to bring into view, or the end (null), once for each value of `nonce`. */
-  target: { row: string | null; nonce: number } | null
+  /** What to bring into view, once for each value of `nonce`. */
+  target: ScrollTarget | null
   children: ReactNode
 }
 
@@ -32,13 +37,20 @@ export function TranscriptScroller({ isAtEnd, target, children }: TranscriptScro
     const box = element.current
     if (!box) return
     if (target && target.nonce !== shown.current) {
-      if (target.row === null) {
+      if (target.to === 'start') {
+        shown.current = target.nonce
+        follows.current = false
+        box.scrollTop = 0
+        anchor.current = anchorIn(box)
+        return
+      }
+      if (target.to === 'end') {
         follows.current = true
         // What leads there may still be read; then the end is elsewhere.
         if (isAtEnd) shown.current = target.nonce
         return settle(box, isAtEnd, anchor.current)
       }
-      const row = rowOf(box, target.row)
+      const row = rowOf(box, target.to.row)
       if (row) {
         shown.current = target.nonce
         follows.current = false

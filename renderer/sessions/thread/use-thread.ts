@@ -75,7 +75,7 @@ export interface OpenThread {
   /** Null while the end is held. */
   loadNewer: (() => void) | null
   /** Goes to the first item, to the newest one, or to where a cursor stands. */
-  toStart: () => void
+  toStart: () => Promise<void>
   toEnd: () => void
   toPlace: (cursor: string) => Promise<void>
   /** Reads everything anew, e.g. after a revert. */
@@ -186,7 +186,9 @@ export function useThread(threadId: string): OpenThread {
     (kind: 'older' | 'newer' | 'place', direction: 'asc' | 'desc', cursor: string | null) =>
       once(kind, async () => {
         const page = await read(direction, cursor)
-        if (page.ok) dispatch({ kind, page: page.value })
+        // Nothing stands before what was read from the start.
+        const edge = direction === 'asc' && cursor === null ? { backwardsCursor: null } : {}
+        if (page.ok) dispatch({ kind, page: { ...page.value, ...edge } })
         return page
       }),
     [once, read],
@@ -218,7 +220,7 @@ export function useThread(threadId: string): OpenThread {
     problem,
     loadOlder: older === null ? null : loadOlder,
     loadNewer: newer === null ? null : loadNewer,
-    toStart: useCallback(() => void load('place', 'asc', null), [load]),
+    toStart: useCallback(() => load('place', 'asc', null), [load]),
     toEnd,
     toPlace: useCallback((cursor: string) => load('place', 'asc', cursor), [load]),
     reopen: useCallback(() => setOpening((count) => count + 1), []),
