@@ -5,31 +5,34 @@ import { Base64Error, type Base64Text } from '../wire/base64-text.ts'
 import { WireError } from '../wire/wire-error.ts'
 import { openForWriting, type Reach } from './place.ts'
 
-/** Content up to this size is decoded in one go. */
-const WHOLE_CONTENT_BYTES = 16 * 1024 * 1024
-const BLOCK_BYTES = 3 * 256 * 1024
+/** After so many steps of decoding a long content, others have their turn: 768 KiB of it are some milliseconds. */
+const STEPS_IN_A_TURN = 16
 
 /**
  * `fs/writeFile`: creates or replaces a file. Nothing is touched before the content has been found to
  * be base64 from end to end.
  */
 export async function writeFile(path: BytePath, content: Base64Text, reach: Reach): Promise<void> {
-  const blocks = await checkedBlocks(content)
+  const bytes = await decoded(content)
   const file = await openForWriting(path, reach)
   try {
     await truncate(file)
-    let offset = 0
-    for (const block of blocks) offset += await writeAll(file, block, offset)
+    await writeAll(file, bytes, 0)
   } finally {
     await file.close()
   }
 }
 
-async function checkedBlocks(content: Base64Text): Promise<Iterable<Buffer>> {
+async function decoded(content: Base64Text): Promise<Buffer> {
   try {
-    if (content.decodedBytes <= WHOLE_CONTENT_BYTES) return [content.decode()]
-    for (const _ of content.blocks(BLOCK_BYTES)) await setImmediate()
-    return content.blocks(BLOCK_BYTES)
+    const steps = content.decodeInSteps()
+    for (;;) {
+      for (let i = 0; i < STEPS_IN_A_TURN; i++) {
+        const step = steps.next()
+        if (step.done) return step.value
+      }
+      await setImmediate()
+    }
   } catch (error) {
     if (!(error instanceof Base64Error)) throw error
     throw new WireError('invalidRequest', `fs/writeFile requires valid base64 dataBase64: ${error.message}`)

@@ -9,52 +9,40 @@ export class Base64Error extends Error {
 
 /**
  * Standard base64 with padding, as it came off the wire: a short string, or for long content the bytes
- * of the message itself, so that megabytes never become a JavaScript string.
+ * of the message itself, so that megabytes never become a JavaScript string. To be decoded once.
  */
 export class Base64Text {
-  constructor(private readonly source: string | Buffer) {}
-
   /** What decoding gives, in bytes; meaningless for invalid text. */
-  get decodedBytes(): number {
-    const { length } = this.source
-    return (length / 4) * 3 - this.paddingChars()
+  readonly decodedBytes: number
+
+  /** @param source bytes are given away: they are decoded where they stand, and what they were is gone then */
+  constructor(private readonly source: string | Buffer) {
+    const padding = decodedPadding(sliceText(source, Math.max(0, source.length - 2), source.length))
+    this.decodedBytes = (source.length / 4) * 3 - padding
   }
 
   /** @throws Base64Error */
   decode(): Buffer {
+    const steps = this.decodeInSteps()
+    for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value
+  }
+
+  /**
+   * Decodes a piece at every step, which takes well below a millisecond; returns the whole.
+   * @throws Base64Error
+   */
+  *decodeInSteps(): Generator<void, Buffer, void> {
     const { source } = this
     this.checkFrame()
-    const decoded = Buffer.allocUnsafe(this.decodedBytes)
-    if (typeof source === 'string') return decodeInto(decoded, 0, source)
+    if (typeof source === 'string') return decodeInto(Buffer.allocUnsafe(this.decodedBytes), 0, source)
+    const decoded = source.subarray(0, this.decodedBytes)
     for (let from = 0, at = 0; from < source.length; from += BLOCK_CHARS) {
       const block = source.toString('latin1', from, Math.min(source.length, from + BLOCK_CHARS))
       this.checkPadding(from, block)
       at += decodeInto(decoded.subarray(at, at + decodedLength(block)), from, block).length
+      yield
     }
     return decoded
-  }
-
-  /**
-   * Decodes piece by piece: at most `maxBytes` (rounded down to whole groups) at a time into a buffer
-   * that is used again for the next piece.
-   * @throws Base64Error
-   */
-  *blocks(maxBytes: number): Generator<Buffer> {
-    this.checkFrame()
-    const { source } = this
-    const chars = Math.max(4, Math.floor(maxBytes / 3) * 4)
-    const scratch = Buffer.allocUnsafe(Math.min((chars / 4) * 3, this.decodedBytes))
-    for (let from = 0; from < source.length; from += chars) {
-      const to = Math.min(source.length, from + chars)
-      const size = decodedLength(sliceText(source, Math.max(from, to - 4), to)) + ((to - from - 4) / 4) * 3
-      let at = 0
-      for (let block = from; block < to; block += BLOCK_CHARS) {
-        const text = sliceText(source, block, Math.min(to, block + BLOCK_CHARS))
-        this.checkPadding(block, text)
-        at += decodeInto(scratch.subarray(at, Math.min(size, at + decodedLength(text))), block, text).length
-      }
-      yield scratch.subarray(0, size)
-    }
   }
 
   /** Length and place of the padding; the alphabet is checked while decoding. */
@@ -66,11 +54,6 @@ export class Base64Text {
   private checkPadding(offset: number, block: string): void {
     const end = offset + block.length
     if (end < this.source.length && block.endsWith('=')) throw new Base64Error(`Invalid symbol 61, offset ${end - 1}.`)
-  }
-
-  private paddingChars(): number {
-    const { source } = this
-    return decodedPadding(sliceText(source, Math.max(0, source.length - 2), source.length))
   }
 }
 
