@@ -163,6 +163,8 @@ export class ExecProcess {
     const outputs: ProcessOutput[] = []
     let cursor = afterSeq
     for (const chunk of chunks) {
+      // What follows comes by the window: only when it is there, the number of the exit is known.
+      if (chunk.seq > throughSeq) return [...outputs, ...this.gapsBetween(cursor, throughSeq + 1)]
       outputs.push(...this.gapsBetween(cursor, chunk.seq), chunk)
       cursor = chunk.seq
     }
