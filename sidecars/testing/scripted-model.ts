@@ -52,6 +52,11 @@ export class ScriptedModel {
     return JSON.stringify(this.requests.at(-1)?.body.input)
   }
 
+  /** Scripts that count their attempts begin again. */
+  forgetAttempts(): void {
+    this.attempts.clear()
+  }
+
   close(): void {
     this.server.closeAllConnections()
     this.server.close()
@@ -90,7 +95,8 @@ export class ScriptedModel {
         return void response.end()
       }
       if ('usage' in step) tokens = step.usage
-      else await this.sendItem(step, send)
+      else await this.sendItem(step, send, seen)
+      if (seen.closedByClient) return
     }
     finished = true
     send({
@@ -114,7 +120,11 @@ export class ScriptedModel {
       : script[Math.min(outputs.length, script.length - 1)]!
   }
 
-  private async sendItem(step: ModelStep, send: (event: Record<string, unknown>) => void): Promise<void> {
+  private async sendItem(
+    step: ModelStep,
+    send: (event: Record<string, unknown>) => void,
+    seen: ModelRequest,
+  ): Promise<void> {
     const id = `i${this.nextId++}`
     if ('say' in step) {
       send({ type: 'response.output_item.added', item: { type: 'message', role: 'assistant', id, content: [] } })
@@ -122,6 +132,7 @@ export class ScriptedModel {
       for (let at = 0; at < step.say.length; at += size) {
         send({ type: 'response.output_text.delta', item_id: id, delta: step.say.slice(at, at + size) })
         if (step.gapMs) await new Promise((resolve) => setTimeout(resolve, step.gapMs))
+        if (seen.closedByClient) return
       }
       send({
         type: 'response.output_item.done',

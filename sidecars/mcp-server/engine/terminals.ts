@@ -8,6 +8,7 @@ import { OutputBuffer } from './output-buffer.ts'
 import type { CommandStarter } from './services.ts'
 
 const MAX_TERMINALS = 64
+const MANY_TERMINALS = 60
 /** The newest ones are never given up to make room. */
 const PROTECTED_NEWEST = 8
 /** How long ended commands may take to be told of when a thread closes. */
@@ -171,6 +172,11 @@ export class Terminals {
   /** Forgets one whose end the model has been told. */
   forget(terminal: Terminal): void {
     this.byId.delete(terminal.id)
+  }
+
+  /** So many that the oldest are given up soon. */
+  get areMany(): boolean {
+    return this.byId.size >= MANY_TERMINALS
   }
 
   running(): Terminal[] {

@@ -57,7 +57,6 @@ export class ThreadLifecycle {
     this.context.subscribe(connection, params.threadId)
     const turns = params.excludeTurns === true ? [] : await this.turnsOf(thread.stored)
     const view = this.view(thread.stored, turns)
-    after(() => this.context.requests.replay(params.threadId, connection))
     if (thread.session.usage && turns.length > 0)
       after(() =>
         connection.notify('thread/tokenUsage/updated', {
@@ -66,6 +65,12 @@ export class ThreadLifecycle {
           tokenUsage: thread.session.usage,
         }),
       )
+    const { goal } = thread.extras
+    after(() => {
+      if (goal) connection.notify('thread/goal/updated', { threadId: params.threadId, turnId: null, goal })
+      else connection.notify('thread/goal/cleared', { threadId: params.threadId })
+      this.context.requests.replay(params.threadId, connection)
+    })
     return {
       thread: view,
       ...settingsBlock(thread.session.settings, []),

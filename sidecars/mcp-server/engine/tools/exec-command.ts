@@ -176,6 +176,8 @@ async function startAndWait(
     })
   }
   stream.started(terminal)
+  if (thread.terminals.areMany)
+    thread.warn('this session has about 60 commands running in the background; beyond 64 the oldest are ended')
   await terminal.settle(limits.yieldMs, signal)
   return { terminal, startedAtMs }
 }
