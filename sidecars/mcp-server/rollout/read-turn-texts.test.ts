@@ -133,6 +133,16 @@ it.each<[string, readonly (Event | [string, Record<string, unknown>])[], unknown
     [['t1', ['m1']]],
   ],
   [
+    'items that hold their times, as they are stored today',
+    [
+      started('t1'),
+      ...[',"completedAtMs":1', 'plain', ','.repeat(60), ''].map((text, n) =>
+        said('t1', `m${n}`, text, { startedAtMs: 1_796_087_394_274, completedAtMs: 1_796_087_394_275 }),
+      ),
+    ],
+    [['t1', ['m0', 'm1', 'm2', 'm3']]],
+  ],
+  [
     'what Codex wrote',
     [started('t1'), item('t1', { type: 'AgentMessage', id: 'm', content: [{ type: 'Text', text: 'x' }] })],
     [['t1', ['m']]],
