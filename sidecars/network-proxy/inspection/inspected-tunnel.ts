@@ -13,6 +13,7 @@ import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import { InvalidHost, isIpLiteral } from '../../protocol/host-pattern.ts'
 import { readClientHello } from '../tunnel/client-hello.ts'
+import { resetSocket } from '../reset-socket.ts'
 import { H2Session } from './h2-session.ts'
 import { InspectedSocket } from './inspected-socket.ts'
 import { describeClientRefusal } from './tls-failure.ts'
@@ -171,7 +172,7 @@ export class InspectedTunnel implements LiveConnection {
       case 'abandoned':
         attempt.record.closed(nowMs)
     }
-    socket.resetAndDestroy()
+    resetSocket(socket)
   }
 
   private deny(refusal: Refusal): void {

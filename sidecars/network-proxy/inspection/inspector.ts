@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Admission, Attempt } from '../admission.ts'
 import type { HttpServing } from '../http/client-session.ts'
+import { resetSocket } from '../reset-socket.ts'
 import type { TunnelInspector } from '../tunnel/tunnel-opener.ts'
 import { isExcluded, type InspectionSettings } from './inspection-settings.ts'
 import { InspectedTunnel } from './inspected-tunnel.ts'
@@ -48,7 +49,7 @@ export class Inspector implements TunnelInspector {
     const trust = this.options.trust()
     if (!trust) {
       attempt.record.blocked({ reason: 'mitm_required', source: 'mode_guard' }, this.options.serving.log.nowMs())
-      return void socket.resetAndDestroy()
+      return resetSocket(socket)
     }
     new InspectedTunnel({
       socket,

@@ -26,10 +26,11 @@ export function auditWriter(path: string, onProblem: (problem: string) => void):
     for (const fact of facts) {
       const state = fact.state === 'asked' ? 'ask' : fact.verdict
       const key = `${fact.id} ${state}`
-      if (state === undefined || written.has(key)) continue
-      written.add(key)
+      if (state !== undefined && !written.has(key)) {
+        written.add(key)
+        lines.push(`${JSON.stringify(auditEvent(fact, state))}\n`)
+      }
       if (fact.closedAtMs !== undefined) forget(written, fact.id)
-      lines.push(`${JSON.stringify(auditEvent(fact, state))}\n`)
     }
     if (lines.length === 0) return
     try {
