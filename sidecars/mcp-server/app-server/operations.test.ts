@@ -319,6 +319,25 @@ describe('configuration', () => {
   })
 })
 
+it('a thread that nobody watches is let go after its delay, and not while it works or waits', async () => {
+  const watcher = await memoryClient(servers[0]!).open()
+  const short = (await c.call('thread/start', { cwd: home, config: { thread_unload_delay_secs: 0.01 } })).thread.id
+  void c.turn(short, '[[ask]]').catch(() => undefined)
+  const question = await c.asked('item/commandExecution/requestApproval')
+  expect(await c.call('thread/unsubscribe', { threadId: short })).toEqual({ status: 'unsubscribed' })
+  expect(await c.call('thread/unsubscribe', { threadId: short })).toEqual({ status: 'notSubscribed' })
+  expect((await watcher.call('thread/loaded/list', {})).data).toContain(short)
+  c.send({ id: question.id, result: { decision: 'decline' } })
+  await watcher.notified('thread/closed', (p) => p.threadId === short)
+  const seen = methods(watcher.seen.filter((m) => m.params?.threadId === short))
+  expect(seen.slice(-2)).toEqual(['thread/status/changed', 'thread/closed'])
+  expect(watcher.seen.findLast((m) => m.method === 'thread/status/changed')!.params.status).toEqual({
+    type: 'notLoaded',
+  })
+  expect(await c.call('thread/unsubscribe', { threadId: short })).toEqual({ status: 'notLoaded' })
+  expect((await c.call('thread/resume', { threadId: short })).thread.turns).toHaveLength(1)
+})
+
 describe('smaller questions', () => {
   it('single items, summaries and providers are told', async () => {
     const { turn } = await c.turn(id, '[[hello]]')

@@ -20,7 +20,7 @@ import type { RecordPayload } from '../rollout/rollout-record.ts'
 import { settledTurns, threadView } from './thread-view.ts'
 import { invalidRequest } from './wire-error.ts'
 
-/** A thread with no subscriber and nothing to do is let go after this long. */
+/** A thread with no subscriber and nothing to do is let go after this long (`thread_unload_delay_secs`). */
 const UNLOAD_DELAY_MS = 60_000
 /** A thread that does not shut down in this time is forgotten. */
 const SHUTDOWN_LIMIT_MS = 10_000
@@ -227,7 +227,7 @@ export class ThreadManager {
     thread.unloadTimer = setTimeout(() => {
       if (thread.session.activeTurn || this.options.hasSubscribers(threadId)) return
       void this.unload(threadId).then(() => this.options.announce('thread/closed', threadId))
-    }, UNLOAD_DELAY_MS)
+    }, unloadDelayMs(thread.liveConfig))
     thread.unloadTimer.unref()
   }
 
@@ -338,4 +338,9 @@ function cutOrdinal(projection: TurnProjection, boundary: { lastTurnId?: string;
   if (at === -1) throw invalidRequest(`turn not found: ${boundary.lastTurnId}`)
   const next = projection.turns[at + 1]
   return next ? projection.startOrdinal(next.id)! : projection.endOrdinal
+}
+
+function unloadDelayMs({ current }: LiveConfig): number {
+  const seconds = current.thread_unload_delay_secs
+  return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : UNLOAD_DELAY_MS
 }
