@@ -32,6 +32,8 @@ export function TranscriptScroller({ isAtEnd, target, children }: TranscriptScro
   const follows = useRef(true)
   const anchor = useRef<Anchor | null>(null)
   const shown = useRef<number | null>(null)
+  /** Where we have scrolled to: an event that reports it is not the reader's doing. */
+  const ours = useRef(-1)
 
   useLayoutEffect(() => {
     const box = element.current
@@ -42,13 +44,16 @@ export function TranscriptScroller({ isAtEnd, target, children }: TranscriptScro
         follows.current = false
         box.scrollTop = 0
         anchor.current = anchorIn(box)
+        ours.current = box.scrollTop
         return
       }
       if (target.to === 'end') {
         follows.current = true
         // What leads there may still be read; then the end is elsewhere.
         if (isAtEnd) shown.current = target.nonce
-        return settle(box, isAtEnd, anchor.current)
+        settle(box, isAtEnd, anchor.current)
+        ours.current = box.scrollTop
+        return
       }
       const row = rowOf(box, target.to.row)
       if (row) {
@@ -56,16 +61,21 @@ export function TranscriptScroller({ isAtEnd, target, children }: TranscriptScro
         follows.current = false
         row.scrollIntoView({ block: 'center' })
         anchor.current = anchorIn(box)
+        ours.current = box.scrollTop
         return
       }
     }
     settle(box, isAtEnd && follows.current, anchor.current)
+    ours.current = box.scrollTop
   })
   useEffect(() => {
     const box = element.current
     if (!box?.firstElementChild) return
     // Rows are laid out when they come near; then everything below them is elsewhere.
-    const observer = new ResizeObserver(() => settle(box, isAtEnd && follows.current, anchor.current))
+    const observer = new ResizeObserver(() => {
+      settle(box, isAtEnd && follows.current, anchor.current)
+      ours.current = box.scrollTop
+    })
     observer.observe(box.firstElementChild)
     return () => observer.disconnect()
   }, [isAtEnd])
@@ -80,6 +90,9 @@ export function TranscriptScroller({ isAtEnd, target, children }: TranscriptScro
       aria-live="off"
       tabIndex={0}
       onScroll={({ currentTarget: box }) => {
+        // The box may have grown since; that the reader is not at its end now says nothing.
+        if (Math.abs(box.scrollTop - ours.current) <= 1) return
+        ours.current = -1
         follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END_PX
         anchor.current = anchorIn(box)
       }}
