@@ -152,3 +152,16 @@ test('without a key a session says how to get one, and its shell commands run al
   )
   expect(item?.aggregatedOutput).toContain('from the shell')
 })
+
+test('the key of a provider is looked up where the owner has it, since sidecars do not inherit it', async () => {
+  const check = (envKey: string) => call('gatehouse/provider/check', { baseUrl: model.baseUrl, envKey })
+  process.env.GATEHOUSE_TEST_KEY = 'right'
+  process.env.GATEHOUSE_TEST_WRONG_KEY = 'wrong'
+  try {
+    expect((await check('GATEHOUSE_TEST_KEY')).models).toContain('scripted-model')
+    await expect(check('GATEHOUSE_TEST_WRONG_KEY')).rejects.toThrow('the key is missing or not accepted')
+  } finally {
+    delete process.env.GATEHOUSE_TEST_KEY
+    delete process.env.GATEHOUSE_TEST_WRONG_KEY
+  }
+})
