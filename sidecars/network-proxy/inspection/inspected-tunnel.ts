@@ -21,7 +21,7 @@ import { InspectedScope } from './tunnel-scope.ts'
 
 const HANDSHAKE_LIMIT_MS = 10_000
 /** Servers of other protocols speak first; a client that waits for one is no TLS client. */
-const SILENCE_LIMIT_MS = 1500
+const SILENCE_LIMIT_MS = 1000
 /** Fatal alert "access denied" of TLS 1.2, the one thing that can be said to a client before a handshake. */
 const ACCESS_DENIED_ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 49])
 
@@ -41,6 +41,8 @@ export class InspectedTunnel implements LiveConnection {
   private held: Buffer | undefined
   private tls: InspectedSocket | undefined
   private readonly openedAtMs: number
+  /** The limit of silence had passed at the last tick already. */
+  private wasSilent = false
   private ended = false
 
   constructor(private readonly parts: InspectedTunnelParts) {
@@ -207,7 +209,9 @@ export class InspectedTunnel implements LiveConnection {
   tick(nowMs: number): void {
     const waitedMs = nowMs - this.openedAtMs
     if (!this.held && !this.tls && this.parts.mayRelay && this.destination.port !== 443) {
-      if (waitedMs > SILENCE_LIMIT_MS) void this.relay()
+      // A process that was held up finds the greeting unread; by the next tick it has been read.
+      if (waitedMs > SILENCE_LIMIT_MS && this.wasSilent) void this.relay()
+      this.wasSilent = waitedMs > SILENCE_LIMIT_MS
     } else if (waitedMs > HANDSHAKE_LIMIT_MS) this.failed('the client did not finish its TLS handshake in 10 seconds')
   }
 
