@@ -1,6 +1,7 @@
 import type { SidecarView } from '../../preload/api.ts'
 import type { SidecarName } from '../../sidecars/protocol/host-channel.ts'
 import type { ProxyRules } from '../egress/proxy-rules.ts'
+import { showSelfTest } from '../egress/self-test-notice.ts'
 import { ExecServerClient, type SessionNews } from '../sidecar-clients/exec-server-client.ts'
 import { watchGenerations } from '../sidecar-clients/life.ts'
 import { McpServerClient } from '../sidecar-clients/mcp-server-client.ts'
@@ -79,12 +80,13 @@ function followExecServer(options: FollowOptions): void {
   })
 }
 
-function followProxy({ clients, tables, links, proxyRules }: FollowOptions): void {
+function followProxy({ clients, tables, links, proxyRules, foundation }: FollowOptions): void {
   const link = links['network-proxy']
   clients.proxy.receive((connections, generation) => {
     for (const facts of connections) tables.connections.change(facts, generation)
   })
-  link.onReady(() => {
+  link.onReady(({ warnings }) => {
+    showSelfTest(foundation.notices, warnings)
     proxyRules.proxyReady()
     void tables.leases.grantAgain()
   })

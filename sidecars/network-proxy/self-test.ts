@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { connect, createServer, type AddressInfo } from 'node:net'
-import type { NetworkRule } from '../protocol/host-channel.ts'
+import { SELF_TEST_FAILED, type NetworkRule } from '../protocol/host-channel.ts'
 import type { LeaseId, RuleId, SessionId } from '../protocol/ids.ts'
 import type { Lease } from './leases.ts'
 import type { ListenAt } from './listener.ts'
@@ -55,11 +55,11 @@ export async function selfTest(subject: SelfTestSubject): Promise<string[]> {
     // A deny rule of the owner for 127.0.0.1 rightly beats the trial.
     if (allowed !== 200 && allowed !== 403)
       problems.push(
-        `Self-test failed: an allowed local origin answered ${allowed} through the proxy. Connections of agents will fail; restart the proxy.`,
+        `${SELF_TEST_FAILED}: an allowed local origin answered ${allowed} through the proxy. Connections of agents will fail; restart the proxy.`,
       )
     if (plain !== 403 || tunnel !== 403)
       problems.push(
-        `Self-test failed: a forbidden host was not refused (${plain} for HTTP, ${tunnel} for CONNECT). Do not rely on network rules; stop agents and report this.`,
+        `${SELF_TEST_FAILED}: a forbidden host was not refused (${plain} for HTTP, ${tunnel} for CONNECT). Do not rely on network rules; stop agents and report this.`,
       )
     return problems
   } finally {

@@ -51,6 +51,8 @@ export const initializeParams = object({
   /** Sidecar-specific; decoded by the sidecar with its own `…Config` decoder below. */
   config: unknown,
 })
+/** How a warning begins that says a sidecar does not do what it is there for. */
+export const SELF_TEST_FAILED = 'Self-test failed'
 /** Below `runDir`: what commands have to trust while HTTPS is inspected; readable for them under every sandbox. */
 export const CERTIFICATES_FOLDER = 'certificates'
 export const initializeResult = object({
