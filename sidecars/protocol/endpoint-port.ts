@@ -1,9 +1,5 @@
 /** The port of an endpoint's address; 0, which is any free port, when there is no such endpoint or it has none. */
 export function portOfEndpoint(endpoint: string | undefined): number {
-  try {
-    return endpoint === undefined ? 0 : Number(new URL(endpoint).port)
-  } catch {
-    // A path of a socket, for instance.
-    return 0
-  }
+  const port = endpoint === undefined ? undefined : /^[a-z0-9]+:\/\/[^/]*:(\d{1,5})(\/|$)/.exec(endpoint)?.[1]
+  return Number(port ?? 0)
 }
