@@ -1,6 +1,6 @@
 /** `config.toml` of the home folder: read in layers, written key by key. */
 import { createHash } from 'node:crypto'
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { parse, stringify } from 'smol-toml'
@@ -40,25 +40,28 @@ export class ConfigFile {
     const files = [this.path, SYSTEM_FILE].map(stateOf)
     const state = files.map((file) => file.state).join()
     if (this.known?.state === state) return this.known.loaded
-    const loaded = await this.read()
+    const loaded = this.read()
     // A file of this very moment may change again without another time stamp.
     const settled = files.every(({ changedAtMs }) => Math.abs(Date.now() - changedAtMs) > SETTLED_MS)
     this.known = settled ? { state, loaded } : null
     return loaded
   }
 
-  private async read(): Promise<LoadedConfig> {
+  private read(): LoadedConfig {
     const problems: LoadedConfig['problems'] = []
     const layers: ConfigLayer[] = []
     for (const [file, name] of [
       [this.path, { type: 'user', file: this.path, profile: null }],
       [SYSTEM_FILE, { type: 'system', file: SYSTEM_FILE }],
     ] as const) {
-      const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') problems.push({ path: file, message: error.message })
-        return null
-      })
-      if (text === null) continue
+      let text: string
+      try {
+        text = readFileSync(file, 'utf8')
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+          problems.push({ path: file, message: (error as Error).message })
+        continue
+      }
       try {
         layers.push({ name, version: versionOf(text), config: parse(text) as ConfigTable })
       } catch (error) {

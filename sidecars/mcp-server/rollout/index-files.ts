@@ -117,6 +117,7 @@ export async function indexFile(
 ): Promise<ThreadRow | null> {
   const { index } = options
   let row = index.threadAt(path)
+  if (row && statSync(path).size === row.indexedBytes) return row
   let indexer = row && new RolloutIndexer(index, row, options.nowMs)
   for await (const lines of readLines(path, row?.indexedBytes ?? 0)) {
     const written: WrittenRecord[] = []

@@ -1,5 +1,5 @@
 /** Reads many small pieces of a file with few reads. */
-import { open } from 'node:fs/promises'
+import { closeSync, openSync, readSync } from 'node:fs'
 
 export interface Span {
   offset: number
@@ -11,22 +11,25 @@ const MAX_GAP_BYTES = 16 * 1024
 /** One read is no longer than this, unless a single piece is. */
 const MAX_READ_BYTES = 1024 * 1024
 
-/** The texts of the pieces, in their order; what lies beyond the end of the file is missing. Throws the file system's error. */
-export async function readSpans(path: string, spans: readonly Span[]): Promise<string[]> {
+/**
+ * The texts of the pieces, in their order; what lies beyond the end of the file is missing. Throws the file
+ * system's error. Reads at once: for a page of items that is quicker than waiting for a thread to do it.
+ */
+export function readSpans(path: string, spans: readonly Span[]): string[] {
   const texts: string[] = spans.map(() => '')
-  const file = await open(path, 'r')
+  const file = openSync(path, 'r')
   try {
     for (const group of groups(spans)) {
       const start = group[0]!.span.offset
       const bytes = Buffer.allocUnsafe(Math.max(...group.map(({ span }) => span.offset + span.length)) - start)
-      const { bytesRead } = await file.read(bytes, 0, bytes.length, start)
+      const bytesRead = readSync(file, bytes, 0, bytes.length, start)
       for (const { at, span } of group) {
         const from = Math.min(span.offset - start, bytesRead)
         texts[at] = bytes.toString('utf8', from, Math.min(from + span.length, bytesRead))
       }
     }
   } finally {
-    await file.close()
+    closeSync(file)
   }
   return texts
 }

@@ -183,7 +183,7 @@ export class ThreadStore {
             thread.id,
             turns.map((turn) => turn.turnId),
           )
-    const loaded = await this.loadItems(thread, view === 'full' ? items : summaryOf(items))
+    const loaded = this.loadItems(thread, view === 'full' ? items : summaryOf(items))
     const data = turns.map((turn) =>
       turnOf(
         turn,
@@ -213,7 +213,7 @@ export class ThreadStore {
     const found = this.index.items(thread.id, page)
     const rows = found.slice(0, request.limit)
     return {
-      data: await this.loadItems(thread, rows),
+      data: this.loadItems(thread, rows),
       ...cursors('items', found.length > request.limit, rows, request.descending),
     }
   }
@@ -356,9 +356,9 @@ export class ThreadStore {
     return turns
   }
 
-  private async loadItems(thread: StoredThread, rows: readonly IndexedItem[]): Promise<StoredItem[]> {
+  private loadItems(thread: StoredThread, rows: readonly IndexedItem[]): StoredItem[] {
     if (rows.length === 0) return []
-    const texts = await readSpans(thread.path, rows)
+    const texts = readSpans(thread.path, rows)
     return rows
       .map((row, i) => ({ turnId: row.turnId, item: itemOf(texts[i]!) }))
       .filter((entry): entry is StoredItem => entry.item !== null)
