@@ -24,6 +24,7 @@ beforeEach(async () => {
     hello: [[{ say: 'Hello there.' }]],
     remove: [[{ call: 'exec_command', args: { cmd: 'rm -rf gone' } }], [{ say: 'Removed.' }]],
     hang: [[{ hang: true }]],
+    form: [[{ call: 'ask', args: {}, namespace: 'mcp__mini' }], [{ say: 'Thank you.' }]],
   })
   await startHost()
 })
@@ -101,6 +102,41 @@ test('its command waits in the Inbox, and the words of a denial reach the model'
   await host.invoke('approvals.decide', [no], owner)
   await heard('turn/completed')
   expect(model.lastInput).toContain('leave it')
+})
+
+test('the form of an MCP server is filled in at the Inbox, and what was filled in reaches the server alone', async () => {
+  await useProvider()
+  await call('config/batchWrite', {
+    edits: [
+      {
+        keyPath: 'mcp_servers.mini',
+        value: {
+          command: process.execPath,
+          args: [join(import.meta.dirname, '../../sidecars/testing/mini-mcp-server.mjs')],
+        },
+        mergeStrategy: 'upsert',
+      },
+    ],
+  })
+  const threadId = await start()
+  await say(threadId, '[[form]] please')
+  const card = (await until(pending))!
+  expect(card).toMatchObject({
+    scopes: ['once'],
+    subject: { kind: 'elicitation', serverName: 'mini', message: 'What colour?' },
+  })
+  const { id: requestId, subjectHash } = card
+  const yes = { requestId, subjectHash, verdict: 'allow' as const, scope: 'once' as const }
+  expect(await host.invoke('approvals.decide', [yes], owner)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining('colour needs an answer'),
+  })
+  expect(await host.invoke('approvals.decide', [{ ...yes, content: { colour: 'ultramarine' } }], owner)).toEqual({
+    ok: true,
+  })
+  await heard('turn/completed')
+  expect(model.lastInput).toContain('ultramarine')
+  expect(JSON.stringify(host.feed.snapshot())).not.toContain('ultramarine')
 })
 
 test('interrupting the session ends its turn', async () => {
