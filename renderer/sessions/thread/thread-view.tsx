@@ -97,6 +97,7 @@ export function ThreadView({ threadId, session }: { threadId: string; session: S
           <TranscriptRows
             transcript={transcript}
             requests={requests}
+            cwd={thread?.cwd ?? null}
             processes={byToolCall}
             marked={isFinding && typeof target?.to === 'object' ? target.to.row : null}
             onTakeBack={isWorking ? undefined : setTakingBack}

@@ -12,6 +12,8 @@ import type { TranscriptEntry } from './transcript.ts'
 
 export interface TranscriptItemProps {
   entry: TranscriptEntry
+  /** Folder of the session; paths in it are shown from there. */
+  cwd?: string | null
   /** What a command runs as, while the host knows it. */
   process?: ProcessView | undefined
   /** Something of the session waits for an answer. */
@@ -22,6 +24,7 @@ export interface TranscriptItemProps {
 
 export const TranscriptItem = memo(function TranscriptItem({
   entry,
+  cwd = null,
   process,
   isAsked = false,
   onTakeBack,
@@ -54,7 +57,7 @@ export const TranscriptItem = memo(function TranscriptItem({
     case 'commandExecution':
       return <CommandRow item={item} isOpen={isOpen} atMs={atMs} process={process} isAsked={isAsked} />
     case 'fileChange':
-      return <FileChanges item={item} />
+      return <FileChanges item={item} cwd={cwd} />
     case 'mcpToolCall':
       return (
         <ToolCall
@@ -100,7 +103,12 @@ export const TranscriptItem = memo(function TranscriptItem({
 const KIND_WORDS = { add: 'new', update: 'changed', delete: 'deleted' } as const
 const STATUS_WORDS = { inProgress: 'changing', failed: 'not changed', declined: 'denied' } as const
 
-function FileChanges({ item }: { item: Extract<ThreadItem, { type: 'fileChange' }> }): ReactNode {
+interface FileChangesProps {
+  item: Extract<ThreadItem, { type: 'fileChange' }>
+  cwd: string | null
+}
+
+function FileChanges({ item, cwd }: FileChangesProps): ReactNode {
   return (
     <div role="group" aria-label="Files changed" className="file-changes">
       {item.changes.map(({ path, kind, diff }) => (
@@ -108,8 +116,11 @@ function FileChanges({ item }: { item: Extract<ThreadItem, { type: 'fileChange' 
           key={path}
           summary={
             <>
-              <span className="truncate">
-                <VisibleText code text={path} />
+              <span className="truncate" title={path}>
+                <VisibleText
+                  code
+                  text={cwd !== null && path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path}
+                />
               </span>
               <Chip tone={item.status === 'completed' || item.status === 'inProgress' ? 'neutral' : 'deny'}>
                 {item.status === 'completed' ? KIND_WORDS[kind.type] : STATUS_WORDS[item.status]}

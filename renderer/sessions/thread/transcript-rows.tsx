@@ -14,6 +14,8 @@ import { entriesOf, type Transcript, type TranscriptEntry } from './transcript.t
 export interface TranscriptRowsProps {
   transcript: Transcript
   requests: readonly ApprovalView[]
+  /** Folder of the session. */
+  cwd: string | null
   /** By the tool call that they run for. */
   processes: ReadonlyMap<string, ProcessView>
   /** Id of an item that was searched for. */
@@ -24,6 +26,7 @@ export interface TranscriptRowsProps {
 export function TranscriptRows({
   transcript,
   requests,
+  cwd,
   processes,
   marked,
   onTakeBack,
@@ -39,6 +42,7 @@ export function TranscriptRows({
       >
         <TranscriptItem
           entry={row.entry}
+          cwd={cwd}
           process={processes.get(row.entry.item.id)}
           // Only what is open can wait: everything else stays as it was drawn.
           isAsked={isAsked && row.entry.isOpen}
