@@ -268,3 +268,22 @@ test('a queue that an interruption paused can be sent on, and a review started',
     expect(sent('review/start')).toEqual([{ threadId: ID, target: { type: 'commit', sha: 'abc123' } }]),
   )
 })
+
+test('a page that was asked for before the reader went elsewhere is not put there', async () => {
+  let answerOlder = (_: unknown): void => {}
+  const message = (id: string) => ({ turnId: 't', item: { type: 'agentMessage', id, text: `text ${id}` } })
+  await open({
+    'thread/items/list': ({ cursor, sortDirection }) => {
+      if (cursor === 'older') return new Promise((resolve) => (answerOlder = resolve))
+      if (sortDirection === 'asc') return { data: [message('first')], nextCursor: 'more', backwardsCursor: 'none' }
+      return { data: [message('last')], nextCursor: 'older', backwardsCursor: 'end' }
+    },
+  })
+  fireEvent.click(await screen.findByRole('button', { name: 'Older' }))
+  fireEvent.keyDown(window, { key: 'Home', ctrlKey: true })
+  expect(await screen.findByText('text first')).toBeTruthy()
+  answerOlder({ data: [message('middle')], nextCursor: null, backwardsCursor: null })
+  await settle()
+  expect(screen.queryByText('text middle')).toBeNull()
+  expect(screen.queryByRole('button', { name: 'Older' })).toBeNull()
+})

@@ -29,9 +29,8 @@ type Change =
   /** `attempt` names a reading from the start: after a revert, or in another life of the sidecar. */
   | { kind: 'opened'; attempt: string }
   | { kind: 'newest'; page: ReadPage; before: ReadonlySet<string> }
-  | { kind: 'older'; page: ReadPage }
-  | { kind: 'newer'; page: ReadPage }
-  | { kind: 'place'; page: ReadPage }
+  /** `cursor` is where the page was read from: one that no longer fits what is held is dropped. */
+  | { kind: 'older' | 'newer' | 'place'; page: ReadPage; cursor: string | null }
   | { kind: 'open'; open: readonly (ItemEntry & { startedAtMs: number })[] }
   | { kind: 'active'; turnId: string }
   | { kind: 'queue'; queue: QueuedWords[]; paused: boolean }
@@ -45,9 +44,9 @@ function reduce(transcript: Transcript, change: Change): Transcript {
     case 'newest':
       return withNewest(transcript, change.page, change.before)
     case 'older':
-      return withOlder(transcript, change.page)
+      return olderCursor(transcript) === change.cursor ? withOlder(transcript, change.page) : transcript
     case 'newer':
-      return withNewer(transcript, change.page)
+      return newerCursor(transcript) === change.cursor ? withNewer(transcript, change.page) : transcript
     case 'place':
       return withPlace(transcript, change.page)
     case 'open':
@@ -188,7 +187,7 @@ export function useThread(threadId: string): OpenThread {
         const page = await read(direction, cursor)
         // Nothing stands before what was read from the start.
         const edge = direction === 'asc' && cursor === null ? { backwardsCursor: null } : {}
-        if (page.ok) dispatch({ kind, page: { ...page.value, ...edge } })
+        if (page.ok) dispatch({ kind, cursor, page: { ...page.value, ...edge } })
         return page
       }),
     [once, read],
