@@ -152,7 +152,7 @@ function Why({ request }: { request: ApprovalView }): ReactNode {
     <>
       {request.refused !== null && (
         <div className="approval-refused">
-          <p>Its sandbox refused it. It would run again, as shown above:</p>
+          <p>Its sandbox refused it; now it would run as shown above. Its last words:</p>
           <pre>
             <VisibleText text={request.refused} />
           </pre>

@@ -28,7 +28,7 @@ const decision = (verdict: 'allow' | 'deny', more: Partial<Decision> = {}): Deci
 })
 
 /** Both sides of one question about a command, in the test's hands. */
-function askBoth(signal = new AbortController().signal) {
+function askBoth(signal = new AbortController().signal, more: { reason?: string; refused?: string } = {}) {
   const sides: { clients?: Side<unknown>; owner?: Side<Decision> & { question: OwnerQuestion } } = {}
   const clients: ClientRequests = {
     ask: (_method, _params, options: AskOptions) =>
@@ -49,10 +49,10 @@ function askBoth(signal = new AbortController().signal) {
       itemId: 'i',
       startedAtMs: 0,
       environmentId: 'local',
-      reason: null,
+      reason: more.reason ?? null,
       availableDecisions: ['accept', 'cancel'],
     },
-    { threadId: 't', signal, subject },
+    { threadId: 't', signal, subject, ...(more.refused !== undefined && { refused: more.refused }) },
   )
   return { answer, clients: sides.clients!, owner: sides.owner! }
 }
@@ -62,6 +62,12 @@ test('the owner is shown the subject itself, in the session of the thread', () =
   expect(owner.question).toMatchObject({ sessionId: 'ses_t', toolCallId: 'i', subject })
   owner.resolve(decision('allow'))
   return expect(answer).resolves.toEqual({ decision: 'accept' })
+})
+
+test('the words of the model go with it, or else the words of a command that its sandbox refused', () => {
+  expect(askBoth(undefined, { reason: 'to build' }).owner.question).toMatchObject({ reason: 'to build' })
+  const { question } = askBoth(undefined, { reason: 'again?', refused: 'Read-only file system' }).owner
+  expect([question.reason, question.refused]).toEqual([undefined, 'Read-only file system'])
 })
 
 test.each([

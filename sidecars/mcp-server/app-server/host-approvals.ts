@@ -40,8 +40,10 @@ export class HostApprovals implements ClientRequests {
       ...('itemId' in params && { toolCallId: String(params.itemId) }),
       subject: form.subject,
       scopes: form.scopes,
-      ...('reason' in params && typeof params.reason === 'string' && { reason: params.reason }),
-      ...(options.refused !== undefined && { refused: options.refused }),
+      // What was refused says more than the engine's words about it.
+      ...(options.refused !== undefined
+        ? { refused: options.refused }
+        : 'reason' in params && typeof params.reason === 'string' && { reason: params.reason }),
     }
     return firstAnswer(options.signal, [
       (signal) => this.clients.ask(method, params, { ...options, signal }),
