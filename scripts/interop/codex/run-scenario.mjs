@@ -23,7 +23,7 @@ export async function runScenario(make, options) {
   const scenario = await make({ mark, work, environmentId })
   const model = await startScriptedModel(scenario.steps)
   const tap = await startWireTap(serverUrl, scenario.cutWhen)
-  writeFileSync(join(home, 'config.toml'), configText(model.baseUrl, sandboxMode, scenario.config ?? []))
+  writeFileSync(join(home, 'config.toml'), configText(model.baseUrl, sandboxMode, scenario))
   const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, LANG: 'C.UTF-8', NO_PROXY: '127.0.0.1,localhost' }
   if (environmentId === 'interop') writeFileSync(join(home, 'environments.toml'), environmentsText(tap.url, token))
   else env.CODEX_EXEC_SERVER_URL = tap.url
@@ -43,12 +43,13 @@ export async function runScenario(make, options) {
   return { checks, log: [log, '--- tool outputs', ...outputs, '--- wire', ...wire].join('\n') }
 }
 
-function configText(baseUrl, sandboxMode, more) {
+/** A scenario with a `profile` brings its own permissions instead of a sandbox mode. */
+function configText(baseUrl, sandboxMode, { profile, features = [], config = [] }) {
   return [
     'model = "gpt-5-codex"',
     'model_provider = "scripted"',
     'approval_policy = "never"',
-    `sandbox_mode = "${sandboxMode}"`,
+    profile ? `default_permissions = "${profile}"` : `sandbox_mode = "${sandboxMode}"`,
     'check_for_update_on_startup = false',
     '[analytics]',
     'enabled = false',
@@ -56,6 +57,7 @@ function configText(baseUrl, sandboxMode, more) {
     '[features]',
     'plugins = false',
     'apps = false',
+    ...features,
     '[model_providers.scripted]',
     'name = "scripted"',
     `base_url = "${baseUrl}"`,
@@ -64,7 +66,7 @@ function configText(baseUrl, sandboxMode, more) {
     'request_max_retries = 0',
     'stream_max_retries = 0',
     'supports_websockets = false',
-    ...more,
+    ...config,
     '',
   ].join('\n')
 }

@@ -57,6 +57,39 @@ export const scenarios = {
     }),
   }),
 
+  /** The CLI's managed network: the exec server makes a proxy for the command and lets it reach nothing else. */
+  'own-proxy': ({ mark }) => ({
+    profile: 'interop',
+    features: ['network_proxy = true'],
+    config: [
+      '[permissions.interop.filesystem]',
+      '":root" = "read"',
+      '":project_roots" = "write"',
+      '":slash_tmp" = "write"',
+      '[permissions.interop.network]',
+      'enabled = true',
+      'mode = "full"',
+      '[permissions.interop.network.domains]',
+      '"allowed.test" = "allow"',
+    ],
+    steps: [
+      run(
+        `echo active:$CODEX_NETWORK_PROXY_ACTIVE ${mark}; curl -sS http://refused.test/; curl -sS --noproxy '*' http://127.0.0.1:9/`,
+      ),
+      done,
+    ],
+    checks: ({ outputs: [out], said }) => {
+      const of = (from, method) => said.find((s) => s.from === from && s.message.method === method)?.message.params
+      return {
+        'it asked for a proxy': of('client', 'process/start')?.networkProxy?.proxy.enabled === true,
+        'the variables led there': out.includes(`active:1 ${mark}`),
+        'a host without a rule was refused': /"status": ?"blocked"/.test(out),
+        'it was told of it': of('server', 'network/policyDecision')?.reason === 'not_allowed',
+        'there was no way around': /Failed to connect|Couldn't connect/.test(out),
+      }
+    },
+  }),
+
   patch: ({ mark }) => ({
     steps: [
       run(patch(`*** Add File: note-${mark}.txt\n+hello ${mark}`)),
