@@ -33,3 +33,10 @@ test('no shortcut is a setting, not an absence', () => {
 test('a name too long to be one is refused', () => {
   expect(() => decode(invokeArguments['egress.undo'], ['x'.repeat(5000)], 'arguments')).toThrow('at most 4096')
 })
+
+test('an export of very many connections is no text too long', () => {
+  const export100k = 'x'.repeat(40 * 1024 * 1024)
+  expect(invokeArguments['egress.saveExport'](['connections.har', export100k], 'args')[1]).toHaveLength(
+    export100k.length,
+  )
+})

@@ -16,8 +16,9 @@ export function connectionsAsHar(rows: readonly ConnectionView[], version: strin
     })
     // The format asks for the oldest first.
     .sort((a, b) => (a.startedDateTime < b.startedDateTime ? -1 : a.startedDateTime > b.startedDateTime ? 1 : 0))
-  const log = { version: '1.2', creator: { name: 'Gatehouse', version }, pages: [], entries }
-  return `${JSON.stringify({ log }, null, 2)}\n`
+  const creator = JSON.stringify({ name: 'Gatehouse', version })
+  const lines = entries.map((entry) => JSON.stringify(entry))
+  return `{"log":{"version":"1.2","creator":${creator},"pages":[],"entries":[\n${lines.join(',\n')}\n]}}\n`
 }
 
 function exchangeEntry(row: ConnectionView, exchange: Exchange): Entry {

@@ -4,8 +4,9 @@ import { readExchanges } from './exchanges.ts'
 import { verdictOf } from './selectors.ts'
 
 export function connectionsAsJson(rows: readonly ConnectionView[], exportedAtMs: number): string {
-  const document = { exportedAt: new Date(exportedAtMs).toISOString(), connections: rows.map(connectionObject) }
-  return `${JSON.stringify(document, null, 2)}\n`
+  // A line for each: small enough for very many, and still to be read and compared.
+  const lines = rows.map((row) => JSON.stringify(connectionObject(row)))
+  return `{"exportedAt":"${new Date(exportedAtMs).toISOString()}","connections":[\n${lines.join(',\n')}\n]}\n`
 }
 
 function connectionObject(row: ConnectionView): Record<string, unknown> {
