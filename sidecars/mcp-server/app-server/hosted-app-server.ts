@@ -53,8 +53,13 @@ export class HostedAppServer {
 
   /** Uses another server for the window's sessions, or none but our own. Nothing happens while it stays the same. */
   useExternal(server: ExternalAppServer | undefined): void {
-    const key = JSON.stringify(server ?? null)
-    if (key === this.externalKey) return
+    const { environment: _, ...place } = server ?? {}
+    const key = JSON.stringify(server ? place : null)
+    // Another environment alone is for the next start of the command, not a reason to end the one that runs.
+    if (key === this.externalKey) {
+      if (server) void this.external?.then((threads) => threads.update(server))
+      return
+    }
     this.externalKey = key
     this.external?.then((threads) => threads.close()).catch(() => undefined) // It was never made.
     const { host, send, log } = this.options

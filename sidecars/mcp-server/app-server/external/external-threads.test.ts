@@ -91,9 +91,9 @@ const ready = ({ threads }: ReturnType<typeof connect>) => until(() => threads.v
 
 test('it names the server, lists its sessions and shows one that is opened', async () => {
   const server = connect({ 'thread/list': () => ({ data: [thread], nextCursor: null }) })
-  await ready(server)
-  expect(server.threads.view()).toMatchObject({ kind: 'external', name: 'Codex app server 0.171.0', life: 1 })
+  // Not connected yet: the call waits for it.
   expect(await server.threads.call('thread/list', {})).toMatchObject({ data: [{ id: ID }] })
+  expect(server.threads.view()).toMatchObject({ kind: 'external', name: 'Codex app server 0.171.0', life: 1 })
   await server.threads.call('thread/resume', { threadId: ID })
   expect(server.told).toEqual([`opened ses_${ID} external-app-server`])
   await expect(server.threads.call('thread/archive', {})).rejects.toThrow('no thread/archive')

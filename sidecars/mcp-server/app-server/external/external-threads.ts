@@ -53,15 +53,24 @@ export class ExternalThreads {
   private retryMs = FIRST_RETRY_MS
   private retry: NodeJS.Timeout | null = null
   private isClosed = false
+  private server: ExternalAppServer
+  /** The attempt that runs, or the last one. */
+  private attempt: Promise<void>
 
   constructor(private readonly options: ExternalThreadsOptions) {
     this.news = new ThreadNews(options.send)
     this.sessions = this.newSessions()
-    void this.connect()
+    this.server = options.server
+    this.attempt = this.connect()
+  }
+
+  /** From the next connection on. */
+  update(server: ExternalAppServer): void {
+    this.server = server
   }
 
   view(): SessionServer {
-    const { url, command } = this.options.server
+    const { url, command } = this.server
     return {
       kind: 'external',
       name: this.name,
@@ -74,6 +83,8 @@ export class ExternalThreads {
 
   /** Rejects with RpcError and the method's words; `unavailable` while there is no connection. */
   async call(method: string, params: unknown): Promise<unknown> {
+    // The first connection is on its way: whoever calls now wants it.
+    if (this.state === 'connecting') await this.attempt
     const { client } = this
     if (!client || this.state !== 'ready') throw new RpcError('unavailable', this.unavailableWords())
     if (method === 'gatehouse/thread/open') {
@@ -104,7 +115,7 @@ export class ExternalThreads {
 
   private async connect(): Promise<void> {
     try {
-      const transport = await (this.options.connect ?? connectExternal)(this.options.server)
+      const transport = await (this.options.connect ?? connectExternal)(this.server)
       if (this.isClosed) return transport.close('no longer wanted')
       const client = new AppServerClient(transport, {
         clientInfo: { name: 'gatehouse', title: 'Gatehouse' },
@@ -131,7 +142,7 @@ export class ExternalThreads {
     this.client = null
     this.lose(`the link to the app server was lost: ${message}`)
     this.change('down', message)
-    this.retry = setTimeout(() => void this.connect(), this.retryMs)
+    this.retry = setTimeout(() => (this.attempt = this.connect()), this.retryMs)
     this.retry.unref()
     this.retryMs = Math.min(LAST_RETRY_MS, this.retryMs * 2)
   }
