@@ -1,12 +1,12 @@
 /** Whether a hand is on a list, so that nothing in it may move. */
-import { useState, type PointerEvent } from 'react'
+import { useCallback, useEffect, useState, type PointerEvent } from 'react'
 
 export interface PointerHold {
   held: boolean
   release: () => void
   handlers: {
     onPointerMove: (event: PointerEvent) => void
-    onPointerDown: () => void
+    onPointerDown: (event: PointerEvent) => void
     onPointerLeave: () => void
   }
 }
@@ -16,16 +16,32 @@ export interface PointerHold {
  * merely rests where the page has just appeared holds nothing: nobody has aimed at anything yet.
  */
 export function usePointerHold(): PointerHold {
-  const [held, setHeld] = useState(false)
+  const [on, setOn] = useState<Element | null>(null)
+  const release = useCallback(() => setOn(null), [])
+
+  // Where what was pressed is gone by the time the pointer leaves, Chromium tells nobody that it left.
+  useEffect(() => {
+    if (!on) return
+    const look = ({ target }: Event): void => {
+      if (!(target instanceof Node) || !on.contains(target)) release()
+    }
+    document.addEventListener('pointermove', look)
+    document.documentElement.addEventListener('pointerleave', release)
+    return () => {
+      document.removeEventListener('pointermove', look)
+      document.documentElement.removeEventListener('pointerleave', release)
+    }
+  }, [on, release])
+
   return {
-    held,
-    release: () => setHeld(false),
+    held: on !== null,
+    release,
     handlers: {
-      onPointerMove: ({ movementX, movementY }) => {
-        if (movementX !== 0 || movementY !== 0) setHeld(true)
+      onPointerMove: ({ currentTarget, movementX, movementY }) => {
+        if (movementX !== 0 || movementY !== 0) setOn(currentTarget)
       },
-      onPointerDown: () => setHeld(true),
-      onPointerLeave: () => setHeld(false),
+      onPointerDown: ({ currentTarget }) => setOn(currentTarget),
+      onPointerLeave: release,
     },
   }
 }
