@@ -76,8 +76,20 @@ export class RolloutWriter {
    * Rejects with the file system's error; the records stay queued then.
    */
   flush(sync = false): Promise<void> {
-    const run = this.tail.then(() => this.flushNow(sync))
-    this.tail = run.catch(() => undefined) // The caller of this flush sees the error; the next one tries again.
+    return this.queued(() => this.flushNow(sync))
+  }
+
+  /** What is queued is on the disk when this resolves; `onWritten` gets it with a later flush. Rejects like flush. */
+  sync(): Promise<void> {
+    return this.queued(async () => {
+      this.write()
+      if (this.file !== null) await toDisk(this.file)
+    })
+  }
+
+  private queued(work: () => Promise<void>): Promise<void> {
+    const run = this.tail.then(work)
+    this.tail = run.catch(() => undefined) // The caller sees the error; the next one tries again.
     return run
   }
 
@@ -91,9 +103,14 @@ export class RolloutWriter {
     }
   }
 
-  private async flushNow(sync: boolean): Promise<void> {
+  /** Writes what is queued and hands it to `onWritten`, before it returns. Throws like `write`. */
+  publish(): void {
     this.write()
     if (this.unpublished.length > 0) this.options.onWritten(this.unpublished.splice(0), this.end)
+  }
+
+  private async flushNow(sync: boolean): Promise<void> {
+    this.publish()
     if (sync && this.file !== null) await toDisk(this.file)
   }
 

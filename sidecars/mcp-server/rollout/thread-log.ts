@@ -90,6 +90,11 @@ export class ThreadLog {
     if (this.held && !this.closed) this.writer.write()
   }
 
+  /** Like `write`; lists and pages know it, too, when this returns. */
+  publish(): void {
+    if (this.held && !this.closed) this.writer.publish()
+  }
+
   /**
    * Writes what is queued; with `sync` it survives a power cut once this resolves. Rejects with the
    * file system's error or ThreadInUse; nothing queued is lost then, the next flush tries again.
@@ -98,6 +103,13 @@ export class ThreadLog {
     if (this.closed) return
     await this.acquire()
     await this.writer.flush(sync)
+  }
+
+  /** What is queued survives a power cut once this resolves; pages know it with the next flush. Rejects like flush. */
+  async sync(): Promise<void> {
+    if (this.closed) return
+    await this.acquire()
+    await this.writer.sync()
   }
 
   /** Flushes what is on disk already (a thread without a turn leaves nothing) and lets go of the thread. */

@@ -16,7 +16,8 @@ let home: string
 let store: ThreadStore
 let now = Date.parse('2026-06-01T12:00:00Z')
 const problems: string[] = []
-const openStore = () => new ThreadStore({ home, nowMs: () => (now += 1000), onProblem: (p) => problems.push(p) })
+const openStore = () =>
+  new ThreadStore({ home, nowMs: () => (now += 1000), onProblem: (p) => problems.push(p), scanDelayMs: 0 })
 
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'gh-store-'))

@@ -36,12 +36,16 @@ const MAX_FOUND = 500
 
 /** What other programs added to the folder shows in lists after this long at the latest. */
 const RESCAN_MS = 10_000
+/** A client that has just got its first list asks for more; the look at the files can wait that long. */
+const SCAN_DELAY_MS = 1_000
 const INDEX_FILE = 'thread-index.sqlite'
 
 export interface ThreadStoreOptions {
   home: string
   nowMs?: () => number
   onProblem?: (message: string) => void
+  /** How long after a list the files are looked at; default one second. */
+  scanDelayMs?: number
 }
 
 export interface ListedThreads {
@@ -69,6 +73,7 @@ export class ThreadStore {
   private readonly nowMs: () => number
   private openIndex: ThreadIndex | null = null
   private scan: Promise<void> | null = null
+  private scanTimer: NodeJS.Timeout | null = null
   private scannedAtMs = Number.NEGATIVE_INFINITY
   private readonly closing = new AbortController()
   private readonly logs = new Set<ThreadLog>()
@@ -269,6 +274,7 @@ export class ThreadStore {
 
   async close(): Promise<void> {
     this.closing.abort()
+    if (this.scanTimer) clearTimeout(this.scanTimer)
     await Promise.allSettled([...this.logs].map((log) => log.close()))
     await this.scan
     this.openIndex?.close()
@@ -311,10 +317,17 @@ export class ThreadStore {
    */
   private async readyForLists(): Promise<void> {
     if (!this.index.isBuilt) await (this.scan ??= this.scanNow())
-    else if (!this.scan && this.nowMs() - this.scannedAtMs >= RESCAN_MS)
-      this.scan = new Promise((resolve) => setImmediate(resolve))
-        .then(() => this.scanNow())
-        .catch((error: unknown) => this.options.onProblem?.(`the thread index is not up to date: ${String(error)}`))
+    else if (!this.scan && !this.scanTimer && this.nowMs() - this.scannedAtMs >= RESCAN_MS) {
+      this.scanTimer = setTimeout(() => this.scanBehind(), this.options.scanDelayMs ?? SCAN_DELAY_MS)
+      this.scanTimer.unref()
+    }
+  }
+
+  private scanBehind(): void {
+    this.scanTimer = null
+    this.scan ??= this.scanNow().catch((error: unknown) =>
+      this.options.onProblem?.(`the thread index is not up to date: ${String(error)}`),
+    )
   }
 
   private async scanFiles(): Promise<void> {
