@@ -448,6 +448,16 @@ export class ThreadSession implements ThreadRuntime {
     }
   }
 
+  /** Like `store`; pages know it, too. */
+  private publish(): void {
+    try {
+      this.log?.publish()
+      this.storing.succeeded()
+    } catch (error) {
+      this.storing.failed(error)
+    }
+  }
+
   /** Writes and syncs; a full disk keeps the records in memory, is told once and tried again. */
   async persist(): Promise<void> {
     try {
@@ -517,11 +527,12 @@ export class ThreadSession implements ThreadRuntime {
           (error: unknown) => error,
         )
       outcome = await this.untilDoneOrAborted(turn, working)
-      // Words that came in the last moment are worth another round.
+      // On the disk itself before its end is told; what comes in meanwhile is worth another round.
+      await this.log?.sync().catch((error: unknown) => this.storing.failed(error))
     } while (outcome === null && turn.kind === 'regular' && turn.pending.length > 0 && !turn.aborted)
     turn.isEnding = true
     if (turn.aborted && (turn.signal.reason as TurnAborted).why === 'suspended') await this.leave(turn)
-    else await this.end(turn, outcome)
+    else this.end(turn, outcome)
   }
 
   /** A turn that is being stored counts as over; this waits until it is. */
@@ -551,7 +562,8 @@ export class ThreadSession implements ThreadRuntime {
     return Promise.race([working, aborted])
   }
 
-  private async end(turn: ActiveTurn, outcome: unknown): Promise<void> {
+  /** Without a pause in it: until the end is told the turn takes words, and from then on a new one does. */
+  private end(turn: ActiveTurn, outcome: unknown): void {
     const now = this.services.nowMs()
     const stopped = outcome instanceof TurnStop
     const why: AbortReason | null = turn.aborted
@@ -574,7 +586,7 @@ export class ThreadSession implements ThreadRuntime {
     this.recordEvent(
       why ? { type: 'turn_aborted', reason: why, ...times } : { type: 'task_complete', ...times, error: turn.error },
     )
-    await this.persist()
+    this.publish()
     if (diff !== '') this.emit('turn/diff/updated', { threadId: this.id, turnId: turn.id, diff })
     if (this.active === turn) this.active = null
     this.flags.length = 0
