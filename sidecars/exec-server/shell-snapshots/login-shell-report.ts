@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { ChildSpec } from '../processes/child.ts'
+import { withoutMasters } from '../streams/terminal-masters.ts'
 import type { ShellReport } from './shell-snapshot.ts'
 
 /** A startup file that waits for an answer or never ends costs a command no more than this, once. */
@@ -36,7 +37,7 @@ export async function reportOfLoginShell(options: ReportOptions): Promise<ShellR
     cwd: at.cwd,
     env: at.environment,
     detached: true,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: withoutMasters(['ignore', 'pipe', 'ignore']),
   })
   const unwatch = child.pid === undefined ? () => {} : options.watchGroup(child.pid)
   try {
