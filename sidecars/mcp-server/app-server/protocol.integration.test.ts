@@ -4,17 +4,7 @@
  * own when GATEHOUSE_CODEX names it (`npm run interop:app-server`), so that both are held to the same.
  */
 import { createHmac } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
@@ -30,6 +20,7 @@ import {
   type AppServerTransport,
   type RunningAppServer,
 } from '../../testing/app-server-process.ts'
+import { placeOutsideOfTmp } from '../../testing/place-outside-of-tmp.ts'
 import { ScriptedModel, type ModelStep } from '../../testing/scripted-model.ts'
 
 let model: ScriptedModel
@@ -52,7 +43,7 @@ const patch = (...lines: string[]): ModelStep => ({
 })
 
 beforeAll(async () => {
-  scratch = realpathSync(mkdtempSync(join(homedir(), '.gatehouse-test-')))
+  scratch = placeOutsideOfTmp('.gatehouse-test-')
   model = await ScriptedModel.start({
     hello: [[{ think: 'a greeting' }, { say: 'Hello there, friend.', pieces: 4 }]],
     run: [[command('sleep 0.3; echo one; sleep 0.2; echo two; exit 3')], [{ say: 'ran' }]],

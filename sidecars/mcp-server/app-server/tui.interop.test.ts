@@ -3,12 +3,12 @@
  * tmux; what it shows is read from the screen, what it asks comes from a scripted model.
  */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { appServersUnderTest, startAppServer, type RunningAppServer } from '../../testing/app-server-process.ts'
+import { placeOutsideOfTmp } from '../../testing/place-outside-of-tmp.ts'
 import { ScriptedModel } from '../../testing/scripted-model.ts'
 
 const run = promisify(execFile)
@@ -18,7 +18,7 @@ if (!cli) throw new Error('GATEHOUSE_CODEX: name the binary of the Codex CLI, or
 let model: ScriptedModel
 let scratch: string
 beforeAll(async () => {
-  scratch = realpathSync(mkdtempSync(join(homedir(), '.gatehouse-tui-')))
+  scratch = placeOutsideOfTmp('.gatehouse-tui-')
   model = await ScriptedModel.start({
     hello: [[{ think: 'a greeting' }, { say: 'Good day from the model.' }]],
     again: [[{ say: 'Good to see you again.' }]],
