@@ -46,3 +46,10 @@ test('lets go when the pointer leaves the window', () => {
   fireEvent.pointerMove(screen.getByText('elsewhere'))
   expect(held()).toBe('false')
 })
+
+test('lets go when the hand goes to the keyboard', () => {
+  render(<List />)
+  fireEvent.pointerDown(screen.getByRole('button'))
+  fireEvent.keyDown(document.body, { key: 'j' })
+  expect(held()).toBe('false')
+})

@@ -12,8 +12,9 @@ export interface PointerHold {
 }
 
 /**
- * From the first real movement or press over the element until the pointer leaves it. A pointer that
- * merely rests where the page has just appeared holds nothing: nobody has aimed at anything yet.
+ * From the first real movement or press over the element until the pointer leaves it, or the hand goes to the
+ * keyboard. A pointer that merely rests where the page has just appeared holds nothing: nobody has aimed at
+ * anything yet.
  */
 export function usePointerHold(): PointerHold {
   const [on, setOn] = useState<Element | null>(null)
@@ -27,9 +28,11 @@ export function usePointerHold(): PointerHold {
     }
     document.addEventListener('pointermove', look)
     document.documentElement.addEventListener('pointerleave', release)
+    document.addEventListener('keydown', release)
     return () => {
       document.removeEventListener('pointermove', look)
       document.documentElement.removeEventListener('pointerleave', release)
+      document.removeEventListener('keydown', release)
     }
   }, [on, release])
 
