@@ -113,6 +113,8 @@ test('the switches of the Network page hold for the next command, and HTTPS that
   expect(opened).toContain('hello from the origin')
   expect(opened).toMatch(/issuer: .*Gatehouse/)
   await network.open()
+  // The newest is the first; the one from before the switch is the other.
+  await expect(network.rows(`secure.localhost:${origin.port}`)).toHaveCount(2)
   await network.rows(`secure.localhost:${origin.port}`).first().click()
   await expect(page.getByRole('region', { name: 'Requests inside' }).getByRole('listitem')).toContainText('GET/hello?…')
 
