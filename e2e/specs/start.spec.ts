@@ -36,10 +36,12 @@ test('a second start shows the first one and ends', async ({ app, home, page }) 
 
 test('the window comes back where it was closed', async ({ launchApp }) => {
   const first = await launchApp()
-  await first.page()
+  const page = await first.page()
   await first.electron.evaluate(({ BrowserWindow }) =>
     BrowserWindow.getAllWindows()[0]?.setBounds({ x: 40, y: 30, width: 900, height: 700 }),
   )
+  // The display server takes its time; the page hears of its size when it really has it.
+  await expect.poll(() => page.evaluate(() => [outerWidth, outerHeight])).toEqual([900, 700])
   const set = await first.electron.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.getBounds())
   await first.close()
   const second = await launchApp()
