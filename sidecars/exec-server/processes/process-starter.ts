@@ -19,7 +19,7 @@ import { ManagedProcess } from './managed-process.ts'
 import { startPipeChild } from './pipe-child.ts'
 import { startPtyChild } from './pty-child.ts'
 import type { ProcessTable } from './process-table.ts'
-import { oversizedArgument, spawnFailure } from './spawn-failure.ts'
+import { oversizedArgument, searchedNowhere, spawnFailure } from './spawn-failure.ts'
 
 const MAX_SCOPE_BYTES = 256
 
@@ -157,6 +157,8 @@ export class ProcessStarter {
   }
 
   private async startChild(process: ManagedProcess, spec: ChildSpec, params: ProcessStartParams): Promise<Child> {
+    const nowhere = searchedNowhere(spec)
+    if (nowhere) throw nowhere
     try {
       return params.tty
         ? startPtyChild(spec, process)

@@ -6,6 +6,9 @@ import type { ChildSpec } from './child.ts'
 /** MAX_ARG_STRLEN of Linux: one argument or variable, its ending zero included. */
 export const MAX_ARGUMENT_BYTES = 128 * 1024
 
+/** PATH_MAX of Linux: folders of the search path with longer names are passed over. */
+const MAX_PATH_BYTES = 4096
+
 const OS_TEXT: Record<string, string> = {
   ENOENT: 'No such file or directory (os error 2)',
   E2BIG: 'Argument list too long (os error 7)',
@@ -35,6 +38,17 @@ export function oversizedArgument(spec: ChildSpec): WireError | undefined {
   const parts = argumentSizes(spec)
   const worst = parts.find(({ sizeBytes }) => sizeBytes >= MAX_ARGUMENT_BYTES)
   return worst && tooBig(spec, worst)
+}
+
+/**
+ * The answer to a program that no folder of PATH is searched for, since each has a name longer than a path may
+ * be; undefined when one is. The C library fails there without saying why, which Node (20, libuv 1.46) takes for a
+ * start: the process would neither run nor ever end.
+ */
+export function searchedNowhere({ program, environment: { PATH } }: ChildSpec): WireError | undefined {
+  if (program.includes('/') || PATH === undefined) return undefined
+  if (PATH.split(':').some((folder) => Buffer.byteLength(folder) < MAX_PATH_BYTES - 1)) return undefined
+  return refuse('ENOENT', 'no folder of PATH can be searched: ', { part: 'program', path: program })
 }
 
 function refuse(code: string, prefix: string, subject: Record<string, unknown>, fallback = code): WireError {

@@ -85,6 +85,13 @@ describe('starting', () => {
       'No such file or directory (os error 2)',
     ],
     ['a name that is not on PATH', { argv: ['no-such-program'] }, -32603, 'spawnNotFound', 'os error 2'],
+    [
+      'a PATH whose only folder has a name longer than paths may be',
+      { argv: ['true'], env: { PATH: 'y'.repeat(70_000) } },
+      -32603,
+      'spawnNotFound',
+      'no folder of PATH can be searched',
+    ],
     ['a file that is not executable', { argv: ['/etc/passwd'] }, -32603, 'spawnPermissionDenied', 'os error 13'],
     ['a folder that is a file', { cwd: 'file:///etc/passwd' }, -32603, 'spawnFailed', 'Not a directory (os error 20)'],
     ['an empty program name', { argv: [''] }, -32603, 'spawnFailed', ''],
@@ -99,7 +106,13 @@ describe('starting', () => {
     ],
   ])(
     'says what is wrong with %s',
-    async (_, { argv = ['true'], ...options }: { argv?: string[]; cwd?: string }, code, kind, words) => {
+    async (
+      _,
+      { argv = ['true'], ...options }: { argv?: string[]; cwd?: string; env?: Record<string, string> },
+      code,
+      kind,
+      words,
+    ) => {
       const { error } = await client.run(argv, options).started
       expect(error?.code).toBe(code)
       expect(error?.data?.kind).toBe(kind)
