@@ -159,6 +159,7 @@ function spoiled({ which, place, put, isRemoved, times }: Pick, id: number, good
 }
 
 const descriptors = () => readdirSync(`/proc/${server.pid}/fd`).length
+const children = () => readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').split(' ').length - 1
 const rssMiB = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024
 
 it(`${MESSAGES} spoiled messages kill nothing and leave nothing behind (seed ${SEED})`, async () => {
@@ -167,6 +168,11 @@ it(`${MESSAGES} spoiled messages kill nothing and leave nothing behind (seed ${S
   let client = await ExecWireClient.open(server.url)
   // What is opened once and kept: the watchdog's pipe, the sandbox's filter, folders of pipes and bridges.
   for (const { method, params } of good) await client.ask(method, params)
+  // The watchdog begins with the first process that lives long enough to be watched.
+  const watched = client.run(['sleep', '60'])
+  await expect.poll(children).toBeGreaterThan(1)
+  await client.call('process/terminate', { processId: watched.id })
+  await watched.closed()
   client.drop()
   client = await ExecWireClient.open(server.url)
   const descriptorsBefore = descriptors()
