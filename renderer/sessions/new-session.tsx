@@ -4,6 +4,7 @@ import { sessionOfThread } from '../../sidecars/protocol/ids.ts'
 import { Button } from '../components/button.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { go, place, placeHref } from '../components/places.ts'
+import { RadioChoices } from '../components/radio-choices.tsx'
 import { ErrorNote } from '../components/states.tsx'
 import { useThreadCall } from '../feed/feed-context.tsx'
 import { useSessionServer } from './server/use-session-server.ts'
@@ -97,17 +98,7 @@ export function NewSession({ initialFolder, onClose }: NewSessionProps): ReactNo
         </label>
         <fieldset className="setting">
           <legend>What it may do</legend>
-          {SANDBOXES.map((choice) => (
-            <label key={choice.value} className="radio">
-              <input
-                type="radio"
-                name="sandbox"
-                checked={sandbox === choice.value}
-                onChange={() => setSandbox(choice.value)}
-              />
-              <span>{choice.words}</span>
-            </label>
-          ))}
+          <RadioChoices name="sandbox" choices={SANDBOXES} value={sandbox} onChoose={setSandbox} />
         </fieldset>
         {failure && <ErrorNote message={failure} />}
         <div className="dialog-actions">

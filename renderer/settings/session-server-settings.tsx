@@ -2,6 +2,7 @@
 import { useState, type ReactNode } from 'react'
 import type { ExternalAppServerView } from '../../preload/api.ts'
 import { Button } from '../components/button.tsx'
+import { RadioChoices } from '../components/radio-choices.tsx'
 import { ErrorNote } from '../components/states.tsx'
 import { useFeed, useInvoke } from '../feed/feed-context.tsx'
 import { ServerLine } from '../sessions/server/server-line.tsx'
@@ -51,20 +52,7 @@ export function SessionServerSettings(): ReactNode {
       <p className="dim">
         Which app server the Sessions page works with. <code className="setting-key">externalAppServer</code>
       </p>
-      {KINDS.map((choice) => (
-        <label key={choice.value} className="radio">
-          <input
-            type="radio"
-            name="sessionServer"
-            checked={kind === choice.value}
-            onChange={() => setKind(choice.value)}
-          />
-          <span>
-            {choice.words}
-            {choice.opens && <span className="setting-opens"> {choice.opens}</span>}
-          </span>
-        </label>
-      ))}
+      <RadioChoices name="sessionServer" choices={KINDS} value={kind} onChoose={setKind} />
       <form
         className="dialog-form"
         onSubmit={(event) => {

@@ -2,6 +2,7 @@
 import { useState, type ReactNode } from 'react'
 import type { SettingsView } from '../../preload/api.ts'
 import { PageBody, PageHead } from '../components/page.tsx'
+import { RadioChoices } from '../components/radio-choices.tsx'
 import { SearchField } from '../components/search-field.tsx'
 import { EmptyState, ErrorNote } from '../components/states.tsx'
 import { useFeed, useInvoke } from '../feed/feed-context.tsx'
@@ -115,20 +116,12 @@ export function SettingsPage(): ReactNode {
           <fieldset key={setting.key} className="setting">
             <legend>{setting.title}</legend>
             <SettingNote explains={setting.explains} settingKey={setting.key} />
-            {setting.choices.map((choice) => (
-              <label key={choice.value} className="radio">
-                <input
-                  type="radio"
-                  name={setting.key}
-                  checked={(settings[setting.key] ?? setting.choices[0]?.value) === choice.value}
-                  onChange={() => set({ [setting.key]: choice.value })}
-                />
-                <span>
-                  {choice.words}
-                  {choice.opens && <span className="setting-opens"> {choice.opens}</span>}
-                </span>
-              </label>
-            ))}
+            <RadioChoices
+              name={setting.key}
+              choices={setting.choices}
+              value={settings[setting.key] ?? setting.choices[0]?.value}
+              onChoose={(value) => set({ [setting.key]: value })}
+            />
           </fieldset>
         ))}
         {showsNotifications && (

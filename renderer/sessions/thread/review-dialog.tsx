@@ -3,14 +3,15 @@ import { useState, type ReactNode } from 'react'
 import type { ReviewTarget } from '../../../sidecars/protocol/owner-threads.ts'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { RadioChoices } from '../../components/radio-choices.tsx'
 import { ErrorNote } from '../../components/states.tsx'
 import { useThreadCall } from '../../feed/feed-context.tsx'
 
 const TARGETS = [
-  { type: 'uncommittedChanges', words: 'What is not committed', wants: null },
-  { type: 'baseBranch', words: 'What this branch changes', wants: 'Base branch' },
-  { type: 'commit', words: 'One commit', wants: 'Commit' },
-  { type: 'custom', words: 'Something else', wants: 'What to look at' },
+  { value: 'uncommittedChanges', words: 'What is not committed', wants: null },
+  { value: 'baseBranch', words: 'What this branch changes', wants: 'Base branch' },
+  { value: 'commit', words: 'One commit', wants: 'Commit' },
+  { value: 'custom', words: 'Something else', wants: 'What to look at' },
 ] as const
 
 export function ReviewDialog({ threadId, onClose }: { threadId: string; onClose: () => void }): ReactNode {
@@ -18,7 +19,7 @@ export function ReviewDialog({ threadId, onClose }: { threadId: string; onClose:
   const [type, setType] = useState<ReviewTarget['type']>('uncommittedChanges')
   const [text, setText] = useState('')
   const [failure, setFailure] = useState<string | null>(null)
-  const wants = TARGETS.find((target) => target.type === type)?.wants ?? null
+  const wants = TARGETS.find(({ value }) => value === type)?.wants ?? null
   const isReady = wants === null || text.trim() !== ''
 
   const start = (): void => {
@@ -38,17 +39,7 @@ export function ReviewDialog({ threadId, onClose }: { threadId: string; onClose:
       >
         <fieldset className="setting">
           <legend>What to review</legend>
-          {TARGETS.map((target) => (
-            <label key={target.type} className="radio">
-              <input
-                type="radio"
-                name="reviewTarget"
-                checked={type === target.type}
-                onChange={() => setType(target.type)}
-              />
-              <span>{target.words}</span>
-            </label>
-          ))}
+          <RadioChoices name="reviewTarget" choices={TARGETS} value={type} onChoose={setType} />
         </fieldset>
         {wants !== null && (
           <label>

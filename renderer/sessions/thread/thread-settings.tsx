@@ -2,6 +2,7 @@
 import { useEffect, useState, type ReactNode } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
+import { RadioChoices } from '../../components/radio-choices.tsx'
 import { ErrorNote } from '../../components/states.tsx'
 import { useThreadCall } from '../../feed/feed-context.tsx'
 import type {
@@ -20,7 +21,11 @@ const POLICIES = [
 const SANDBOXES = [
   { value: 'readOnly', words: 'read only' },
   { value: 'workspaceWrite', words: 'may write in its folder' },
-  { value: 'dangerFullAccess', words: 'your full rights, no sandbox' },
+  {
+    value: 'dangerFullAccess',
+    words: 'your full rights, no sandbox',
+    opens: 'Only rules and the Inbox hold its commands back.',
+  },
 ] as const
 
 /** `gpt-5 · asks when … · read only`: the button that opens the dialog says what is in force. */
@@ -133,37 +138,17 @@ function SettingsDialog({ threadId, settings, activeTurnId, onClose }: SettingsD
         </label>
         <fieldset className="setting">
           <legend>When it asks you</legend>
-          {POLICIES.map((choice) => (
-            <label key={choice.value} className="radio">
-              <input
-                type="radio"
-                name="approvalPolicy"
-                checked={policy === choice.value}
-                onChange={() => setPolicy(choice.value)}
-              />
-              <span>It {choice.words}</span>
-            </label>
-          ))}
+          <RadioChoices
+            name="approvalPolicy"
+            choices={POLICIES.map(({ value, words }) => ({ value, words: `It ${words}` }))}
+            value={typeof policy === 'string' ? policy : undefined}
+            onChoose={setPolicy}
+          />
           {typeof policy !== 'string' && <p className="meta">Now a mixture that its configuration gives.</p>}
         </fieldset>
         <fieldset className="setting">
           <legend>Its sandbox</legend>
-          {SANDBOXES.map((choice) => (
-            <label key={choice.value} className="radio">
-              <input
-                type="radio"
-                name="sandboxPolicy"
-                checked={sandbox === choice.value}
-                onChange={() => setSandbox(choice.value)}
-              />
-              <span>
-                {choice.words}
-                {choice.value === 'dangerFullAccess' && (
-                  <span className="setting-opens"> Only rules and the Inbox hold its commands back.</span>
-                )}
-              </span>
-            </label>
-          ))}
+          <RadioChoices name="sandboxPolicy" choices={SANDBOXES} value={sandbox} onChoose={setSandbox} />
         </fieldset>
         <fieldset className="setting">
           <legend>Planning</legend>
