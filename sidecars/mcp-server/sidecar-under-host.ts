@@ -1,6 +1,6 @@
 import { ExecClient, unixSocketConnector } from '../exec-server/client/index.ts'
 import { decode, unknown } from '../protocol/decode.ts'
-import { portOfEndpoint } from '../protocol/endpoint-port.ts'
+import { listenWhereItWas, portOfEndpoint } from '../protocol/endpoint-port.ts'
 import { mcpServerConfig, threadsCall, type McpServerConfig } from '../protocol/host-channel.ts'
 import { canonicalSubject } from '../protocol/subject.ts'
 import { RpcError } from '../rpc/rpc-error.ts'
@@ -81,8 +81,7 @@ async function offerHttp(
   if (!http) return {}
   try {
     const listen = (port: number) => listenHttp(port, { agentToken, registry, createServer: createAgentServer, log })
-    if (http.port !== 0 || previousPort === 0) return await listen(http.port)
-    return await listen(previousPort).catch(() => listen(0))
+    return await listenWhereItWas(http.port, previousPort, listen)
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { portOfEndpoint } from './endpoint-port.ts'
+import { listenWhereItWas, portOfEndpoint } from './endpoint-port.ts'
 
 test.each([
   ['ws://127.0.0.1:4512', 4512],
@@ -11,4 +11,22 @@ test.each([
   [undefined, 0],
 ])('%s has port %i', (endpoint, port) => {
   expect(portOfEndpoint(endpoint)).toBe(port)
+})
+
+test.each([
+  ['the wanted port', 4000, 5000, [], 4000],
+  ['the previous port where any would do', 0, 5000, [], 5000],
+  ['any port when the previous one is taken', 0, 5000, [5000], 0],
+  ['any port when there was none', 0, 0, [], 0],
+])('listens at %s', async (_, wanted, previous, taken, expected) => {
+  const listen = async (port: number) => {
+    if ((taken as number[]).includes(port)) throw new Error('taken')
+    return port
+  }
+  expect(await listenWhereItWas(wanted, previous, listen)).toBe(expected)
+})
+
+test('a wanted port that is taken is an error', async () => {
+  const listen = () => Promise.reject(new Error('taken'))
+  await expect(listenWhereItWas(4000, 5000, listen)).rejects.toThrow('taken')
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { decode } from '../../protocol/decode.ts'
-import { portOfEndpoint } from '../../protocol/endpoint-port.ts'
+import { listenWhereItWas, portOfEndpoint } from '../../protocol/endpoint-port.ts'
 import { CERTIFICATES_FOLDER, execServerConfig, type ExecServerConfig } from '../../protocol/host-channel.ts'
 import { RpcError } from '../../rpc/rpc-error.ts'
 import type { HostContext, SidecarInstance } from '../../rpc/sidecar.ts'
@@ -105,8 +105,7 @@ async function offerWebSocket(
   try {
     const authorize = capabilityTokenOf(token)
     const listen = (at: number) => listenWebSocket({ host: '127.0.0.1', port: at, authorize, onConnection })
-    if (port !== 0 || previousPort === 0) return { listener: await listen(port) }
-    return { listener: await listen(previousPort).catch(() => listen(0)) }
+    return { listener: await listenWhereItWas(port, previousPort, listen) }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     const cause = code === 'EADDRINUSE' ? 'another program uses the port' : message
