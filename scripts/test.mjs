@@ -26,6 +26,16 @@ const STEPS = {
   e2e: endToEnd,
 }
 
+/** What failed, told again at the end: a log that is cut keeps its last lines. */
+const failures = []
+
+/** Remembers the failed tests of one file of vitest's report. */
+function noteFailures({ name: path, status, message, assertionResults }) {
+  const failed = assertionResults.filter((test) => test.status === 'failed')
+  for (const test of failed) failures.push(`${path} > ${test.fullName}\n${test.failureMessages.join('\n')}`)
+  if (status === 'failed' && failed.length === 0) failures.push(`${path}\n${message}`)
+}
+
 const counted = (ok) => ({ passed: 0, failed: ok ? 0 : 1 })
 
 async function vitest(name, projects) {
@@ -39,7 +49,8 @@ async function vitest(name, projects) {
     `--outputFile.json=${report}`,
   ])
   if (!existsSync(report)) return { passed: 0, failed: 1 }
-  const { numPassedTests, numFailedTests, numTotalTests } = JSON.parse(readFileSync(report, 'utf8'))
+  const { numPassedTests, numFailedTests, numTotalTests, testResults } = JSON.parse(readFileSync(report, 'utf8'))
+  for (const file of testResults) noteFailures(file)
   if (numTotalTests === 0) say(`${name}: no test was found`)
   // A file that cannot be loaded, or an error outside a test, fails the run without a failed test.
   return { passed: numPassedTests, failed: Math.max(numFailedTests, code === 0 && numTotalTests > 0 ? 0 : 1) }
@@ -133,6 +144,7 @@ for (const name of wanted) {
   if (name === 'build' && failed > 0) break
 }
 rmSync(reports, { recursive: true, force: true })
+for (const failure of failures) say(`\nfailed: ${failure}`)
 if (failedSteps.length > 0) say(`failed: ${failedSteps.join(', ')}`)
 console.log(`${total.passed} passed, ${total.failed} failed`)
 process.exitCode = total.failed === 0 ? 0 : 1
