@@ -108,15 +108,12 @@ it('whatever is asked, the answer is a result or one of the errors of the wire, 
     fc.asyncProperty(
       fc.array(fc.tuple(fc.constantFrom(...METHODS), params), { minLength: 1, maxLength: 12 }),
       async (calls) => {
+        // Whatever the calls before made of it (a folder where a file was, a file in the place of the root).
+        rmSync(root, { recursive: true, force: true })
         mkdirSync(join(root, 'd'), { recursive: true })
         writeFileSync(join(root, 'f'), 'f')
-        for (const [name, target] of [
-          ['l', 'f'],
-          ['leak', outside],
-        ] as const) {
-          rmSync(join(root, name), { recursive: true, force: true })
-          symlinkSync(target, join(root, name))
-        }
+        symlinkSync('f', join(root, 'l'))
+        symlinkSync(outside, join(root, 'leak'))
         const caller = new MethodCaller(table)
         const results = await Promise.allSettled(
           calls.map(([method, lazy]) =>
