@@ -10,7 +10,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** For files below `from` (first match wins): repo folders they may import, and whether Node and Electron are open to them. */
 const LAWS = [
   { from: 'sidecars/protocol/', may: ['sidecars/protocol/'], node: false, electron: false },
-  { from: 'sidecars/rpc/', may: ['sidecars/protocol/', 'sidecars/rpc/'], node: true, electron: false },
+  {
+    from: 'sidecars/rpc/',
+    may: ['sidecars/protocol/', 'sidecars/rpc/'],
+    testsMay: ['sidecars/testing/'],
+    node: true,
+    electron: false,
+  },
   {
     from: 'sidecars/rules/',
     may: ['sidecars/protocol/', 'sidecars/rules/'],
@@ -41,10 +47,17 @@ const LAWS = [
   })),
   { from: 'sidecars/testing/', may: ['sidecars/'], node: true, electron: false },
   { from: 'preload/', may: ['preload/', 'sidecars/protocol/'], node: false, electron: true },
-  { from: 'renderer/', may: ['renderer/', 'preload/api', 'sidecars/protocol/'], node: false, electron: false },
+  {
+    from: 'renderer/',
+    may: ['renderer/', 'preload/api', 'sidecars/protocol/'],
+    testsMay: ['sidecars/testing/fast-check'],
+    node: false,
+    electron: false,
+  },
   ...['main/desktop/', 'main/ipc/', 'main/index.ts'].map((from) => ({
     from,
     may: ['main/', 'preload/api', 'preload/channels', 'sidecars/protocol/', 'sidecars/rpc/'],
+    testsMay: ['sidecars/testing/'],
     node: true,
     electron: true,
   })),

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import fc from '../../sidecars/testing/fast-check.ts'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ApprovalView, DecideIntent } from '../../preload/api.ts'
 import type { Actor } from '../../sidecars/protocol/decision.ts'

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import fc from 'fast-check'
+import fc from '../../sidecars/testing/fast-check.ts'
 import { expect, it } from 'vitest'
 import { shellQuote } from './shell-quote.ts'
 

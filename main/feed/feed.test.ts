@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import fc from 'fast-check'
+import fc from '../../sidecars/testing/fast-check.ts'
 import type { FeedBatch, FeedSnapshot, NoticeView, SettingsView } from '../../preload/api.ts'
 import { Feed } from './feed.ts'
 import { Notices } from './notices.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../sidecars/testing/fast-check.ts'
 import { expect, test } from 'vitest'
 import { PlainText } from './plain-text.ts'
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import fc from 'fast-check'
+import fc from '../../sidecars/testing/fast-check.ts'
 import { expect, test } from 'vitest'
 import { quoteCommandLine, shellCallOf } from './command-line.ts'
 

@@ -1,14 +1,14 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import fc from '../testing/fast-check.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startExecServerAlone, type ExecServerAlone } from '../testing/exec-server-alone.ts'
 import { ExecWireClient } from '../testing/exec-wire-client.ts'
+import { SEED } from '../testing/seed.ts'
 
-// GATEHOUSE_FUZZ_MESSAGES=100000 for a long run, GATEHOUSE_FUZZ_SEED to repeat one.
+// GATEHOUSE_FUZZ_MESSAGES=100000 for a long run, GATEHOUSE_SEED to repeat one.
 const MESSAGES = Number(process.env.GATEHOUSE_FUZZ_MESSAGES ?? 4_000)
-const SEED = Number(process.env.GATEHOUSE_FUZZ_SEED ?? Date.now() % 2 ** 31)
 const BATCH = 100
 
 let server: ExecServerAlone

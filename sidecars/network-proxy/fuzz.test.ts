@@ -3,6 +3,7 @@ import { ok, scriptedOrigin } from './test-kit/origins.ts'
 import { eventually } from './test-kit/owner.ts'
 import { rules, startProxy } from './test-kit/proxy-fixture.ts'
 import { get, RawClient } from './test-kit/raw-client.ts'
+import { SEED } from '../testing/seed.ts'
 
 /** A small generator, so that a failure names its seed and can be run again. */
 function generator(seed: number): (below: number) => number {
@@ -90,7 +91,7 @@ describe('random requests', () => {
     const origin = await scriptedOrigin((text) => ok(text.startsWith('HEAD') ? '' : 'x'))
     const denied = await scriptedOrigin(() => ok('reached'), '127.0.0.2')
     const { httpPort, proxy } = await startProxy({ rules: rules('allow 127.0.0.1', 'deny 127.0.0.2') })
-    const seed = Number(process.env.GATEHOUSE_FUZZ_SEED ?? 20_260_101)
+    const seed = SEED
     const random = generator(seed)
     let sent = 0
     const worker = async () => {

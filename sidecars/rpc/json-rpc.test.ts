@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../testing/fast-check.ts'
 import { describe, expect, test } from 'vitest'
 import { formatMessage, MalformedMessage, parseMessage, type RpcMessage } from './json-rpc.ts'
 

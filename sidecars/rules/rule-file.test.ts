@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import fc from 'fast-check'
+import fc from '../testing/fast-check.ts'
 import { exampleWords } from './example-words.ts'
 import { commandRuleText, hostRuleText, quote, ruleWords } from './rule-text.ts'
 import { parseRuleFile, parseSingleRule } from './rule-file.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../testing/fast-check.ts'
 import { beforeAll, expect, it } from 'vitest'
 import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } from './judge-command.ts'
 import { parseRuleFile } from './rule-file.ts'

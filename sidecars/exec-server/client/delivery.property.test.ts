@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { expect, it } from 'vitest'
 import { ScriptedExecServer, type ScriptedProcess } from '../../testing/scripted-exec-server.ts'
 import { ExecClient } from './exec-client.ts'
 import type { ExecProcess } from './exec-process.ts'
 import type { ProcessOutput } from './process-event.ts'
+import { SEED } from '../../testing/seed.ts'
 
 /** To repeat a run. */
-const SEED = Number(process.env.GATEHOUSE_PROPERTY_SEED ?? Date.now() % 2 ** 31)
 
 /** What can befall a process and its connection, in any order. */
 type Step =

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { expect, it } from 'vitest'
 import { EventOrder } from './event-order.ts'
 import type { OutputGap, ProcessEvent } from './process-event.ts'

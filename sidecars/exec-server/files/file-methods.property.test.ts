@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { MethodCaller, RefusedCall } from '../../testing/method-caller.ts'
 import { MethodTable } from '../wire/method-table.ts'

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { OutputBlock } from './output-block.ts'
 import { OutputLog, type OutputChunk } from './output-log.ts'

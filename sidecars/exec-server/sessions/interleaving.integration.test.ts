@@ -1,13 +1,13 @@
 import { setTimeout as nap } from 'node:timers/promises'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
 import { startTcpRelay, type TcpRelay } from '../../testing/tcp-relay.ts'
 import { ExecClient, websocketConnector, type ExecProcess } from '../client/index.ts'
+import { SEED } from '../../testing/seed.ts'
 
-// GATEHOUSE_PROPERTY_RUNS=200 for a long run, GATEHOUSE_PROPERTY_SEED to repeat one.
+// GATEHOUSE_PROPERTY_RUNS=200 for a long run, GATEHOUSE_SEED to repeat one.
 const RUNS = Number(process.env.GATEHOUSE_PROPERTY_RUNS ?? 5)
-const SEED = Number(process.env.GATEHOUSE_PROPERTY_SEED ?? Date.now() % 2 ** 31)
 
 let server: ExecServerAlone
 let relay: TcpRelay

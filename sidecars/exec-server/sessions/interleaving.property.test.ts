@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProcessId, SessionId } from '../../protocol/ids.ts'
 import type { Child } from '../processes/child.ts'
@@ -14,9 +14,9 @@ import { WireConnection } from '../wire/wire-connection.ts'
 import type { Fill } from '../wire/message-piece.ts'
 import type { WrittenResult } from '../wire/written-result.ts'
 import { SessionStore } from './session-store.ts'
+import { SEED } from '../../testing/seed.ts'
 
 /** To repeat a run. */
-const SEED = Number(process.env.GATEHOUSE_PROPERTY_SEED ?? Date.now() % 2 ** 31)
 
 let folder: string
 beforeAll(() => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { describe, expect, it } from 'vitest'
 import { base64Length, Base64Error, Base64Text } from './base64-text.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { describe, expect, it } from 'vitest'
 import { formatError, formatResult, parseWireMessage } from './envelope.ts'
 import { MAX_JSON_DEPTH, MAX_JSON_VALUES } from './json-limits.ts'

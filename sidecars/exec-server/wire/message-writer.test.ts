@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { describe, expect, it } from 'vitest'
 import { HIGH_WATER_BYTES } from './carrier.ts'
 import { lineFraming } from './line-carrier.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { describe, expect, it } from 'vitest'
 import { OPCODE } from './websocket-frames.ts'
 import { MAX_MESSAGE_BYTES, WebSocketReader } from './websocket-reader.ts'

@@ -12,12 +12,12 @@ import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { AppServerClient, AppServerGone, stdioCarrier, type AppServerMessage } from '../../testing/app-server-client.ts'
 import { ScriptedModel } from '../../testing/scripted-model.ts'
+import { SEED } from '../../testing/seed.ts'
 
 /* oxlint-disable typescript/no-explicit-any -- what the server sends is what is under test */
 
 const SERVER = process.env.GATEHOUSE_APP_SERVER ?? resolve('out/sidecars/app-server.cjs')
 const KILLS = Number(process.env.GATEHOUSE_KILLS ?? 8)
-const SEED = Number(process.env.GATEHOUSE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 /** Messages that one round of the script takes, roughly: kills fall anywhere in a round. */
 const MESSAGES_OF_A_ROUND = 130
 /** A thread is left for a new one after so many kills: also a young thread must survive. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { DecodeError } from '../../protocol/decode.ts'
 import { EventStreamReader } from './event-stream.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { expect, test } from 'vitest'
 import { DecodeError } from '../../protocol/decode.ts'
 import { formatCursor, parseCursor } from './output-cursor.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { expect, test } from 'vitest'
 import type { OutputChunk, ReadOptions, ReadOutput } from '../../exec-server/client/index.ts'
 import { START_OF_OUTPUT, formatCursor, parseCursor, type OutputCursor } from './output-cursor.ts'

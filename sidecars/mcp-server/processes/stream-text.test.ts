@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../testing/fast-check.ts'
 import { expect, test } from 'vitest'
 import { StreamText, strayLength, unfinishedLength } from './stream-text.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../../../testing/fast-check.ts'
 import { expect, test } from 'vitest'
 import { shellJoin } from '../../rollout/shell-join.ts'
 import { splitWords } from './split-words.ts'
