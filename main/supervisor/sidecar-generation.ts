@@ -144,8 +144,12 @@ export class SidecarGeneration {
   private async endDescendants(): Promise<void> {
     const { name, ledger, timing } = this.options
     const left = ledger.descendants(name)
-    await waitFor(async () => (await filterAlive(left)).length === 0, timing.descendantGraceMs)
+    const noneIsLeft = async () => (await filterAlive(left)).length === 0
+    await waitFor(noneIsLeft, timing.descendantGraceMs)
     for (const entry of await filterAlive(left)) await signalProcess(entry, 'SIGKILL')
-    for (const entry of left) ledger.remove(entry)
+    // A killed process ends when the system gets round to it; one that does not is the next start's to find.
+    await waitFor(noneIsLeft, timing.killGraceMs)
+    const stillAlive = await filterAlive(left)
+    for (const entry of left) if (!stillAlive.includes(entry)) ledger.remove(entry)
   }
 }

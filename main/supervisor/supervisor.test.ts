@@ -239,6 +239,7 @@ describe('a supervisor of real processes', () => {
       await new Promise((resolve) => setTimeout(resolve, 5))
     const asLeft = readFileSync(path, 'utf8')
     await first.supervisor.stop()
+    await gone(stubborn)
 
     // The ledger as a SIGKILL would have left it, with one survivor.
     const survivor = await launchNodeSidecar('exec-server', entry, { generation: 1, env: {} })

@@ -4,6 +4,7 @@ import { judgeCommand, judgeShellText, type CommandContext, type CommandRules } 
 import { parseRuleFile } from './rule-file.ts'
 import type { CommandRule } from './rule.ts'
 import { loadShellGrammar } from './shell-grammar.ts'
+import { textOf, WRAPPERS, type Tree } from '../testing/wrapped-commands.ts'
 
 const rules: CommandRules = {
   commands: parseRuleFile(
@@ -16,116 +17,6 @@ let context: CommandContext
 beforeAll(async () => {
   context = { grammar: await loadShellGrammar(), isFileOf: () => true, isTrustedSearchPath: () => true }
 })
-
-/** A command as words, or as text that only a shell understands. */
-type Tree = { words: string[] } | { text: string }
-const quote = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
-const textOf = (tree: Tree): string => ('text' in tree ? tree.text : tree.words.map(quote).join(' '))
-/** Wrappers that take words get a shell when the command is text. */
-const wordsOf = (tree: Tree): string[] => ('words' in tree ? tree.words : ['bash', '-c', tree.text])
-
-const before =
-  (...words: string[]) =>
-  (tree: Tree): Tree => ({ words: [...words, ...wordsOf(tree)] })
-const asText =
-  (wrap: (text: string) => string) =>
-  (tree: Tree): Tree => ({ text: wrap(textOf(tree)) })
-/** The program and the rest of the words, each as shell text. */
-const inText =
-  (wrap: (parts: [program: string, rest: string]) => string) =>
-  (tree: Tree): Tree => {
-    const [program = '', ...rest] = wordsOf(tree).map(quote)
-    return { text: wrap([program, rest.join(' ')]) }
-  }
-const asArgument =
-  (...words: string[]) =>
-  (tree: Tree): Tree => ({ words: [...words, textOf(tree)] })
-
-/** Every way of wrapping that is followed; each keeps the command in plain sight of a careful reader. */
-const WRAPPERS: Record<string, (tree: Tree) => Tree> = {
-  'sh -c': asArgument('sh', '-c'),
-  'bash -lc': asArgument('bash', '-lc'),
-  'zsh -lc': asArgument('zsh', '-lc'),
-  'bash -xc': asArgument('bash', '-xc'),
-  'bash -o': asArgument('/bin/bash', '-o', 'pipefail', '-c'),
-  env: before('env', 'A=1', '-u', 'B'),
-  'env -S': (tree) => ({ words: ['env', '-S', wordsOf(tree).map(quote).join(' ')] }),
-  sudo: before('sudo', '-n', '-u', 'root'),
-  doas: before('doas'),
-  xargs: before('xargs', '-0', '-n1'),
-  find: (tree) => ({ words: ['find', '.', '-type', 'f', '-exec', ...wordsOf(tree), ';'] }),
-  'find +': (tree) => ({ words: ['find', '.', '-execdir', ...wordsOf(tree), '{}', '+'] }),
-  'git alias': (tree) => ({ words: ['git', '-c', `alias.a=!${textOf(tree)}`, 'a'] }),
-  'git pager': (tree) => ({ words: ['git', '-c', `core.pager=${textOf(tree)}`, 'log'] }),
-  'git foreach': asArgument('git', 'submodule', 'foreach'),
-  'git bisect': before('git', 'bisect', 'run'),
-  ssh: asArgument('ssh', '-p', '22', 'host'),
-  // These join their words with blanks and hand them to a shell.
-  'ssh words': (tree) => ({ words: ['ssh', '-o', 'BatchMode=yes', 'user@host', ...wordsOf(tree).map(quote)] }),
-  timeout: before('timeout', '-k', '1', '5'),
-  nohup: before('nohup'),
-  nice: before('nice', '-n', '5'),
-  stdbuf: before('stdbuf', '-oL'),
-  setsid: before('setsid', '-f'),
-  time: before('time', '-p'),
-  command: before('command'),
-  exec: before('exec', '-a', 'ls'),
-  busybox: before('busybox'),
-  script: asArgument('script', '-qc'),
-  watch: (tree) => ({ words: ['watch', '-n1', ...wordsOf(tree).map(quote)] }),
-  su: asArgument('su', 'root', '-c'),
-  docker: before('docker', 'run', '--rm', 'image'),
-  npx: before('npx', '--'),
-  eval: asArgument('eval'),
-  trap: (tree) => ({ words: ['trap', textOf(tree), 'EXIT'] }),
-  alias: (tree) => ({ words: ['alias', `ls=${textOf(tree)}`] }),
-  python: (tree) => ({ words: ['python3', '-c', `import os; os.system(${JSON.stringify(textOf(tree))})`] }),
-  'python argv': (tree) => ({
-    words: ['python3', '-c', `import subprocess as s; s.run(${JSON.stringify(wordsOf(tree))})`],
-  }),
-  node: (tree) => ({
-    words: ['node', '-e', `require("child_process").execSync(${JSON.stringify(textOf(tree))})`],
-  }),
-  perl: (tree) => ({ words: ['perl', '-e', `system(${JSON.stringify(textOf(tree))})`] }),
-  'pipe into a shell': asText((text) => `echo ${quote(text)} | sh`),
-  'pipe from': asText((text) => `${text} | cat`),
-  'pipe to': asText((text) => `ls | { ${text}\n}`),
-  and: asText((text) => `ls && ${text}`),
-  or: asText((text) => `ls || ${text}`),
-  semicolon: asText((text) => `${text}; ls`),
-  lines: asText((text) => `ls # a comment\n${text}\n`),
-  background: asText((text) => `ls & ${text}`),
-  subshell: asText((text) => `(${text}\n)`),
-  group: asText((text) => `{ ${text}\n}`),
-  not: asText((text) => `! { ${text}\n}`),
-  substitution: asText((text) => `echo "$(${text}\n)"`),
-  'process substitution': asText((text) => `cat <(${text}\n)`),
-  if: asText((text) => `if true; then ${text}\nfi`),
-  while: asText((text) => `while true; do ${text}\ndone`),
-  for: asText((text) => `for a in 1 2; do ${text}\ndone`),
-  case: asText((text) => `case a in a) ${text}\n;; esac`),
-  function: asText((text) => `ls() {\n${text}\n}\nls`),
-  'function called in a loop': asText((text) => `f() {\n${text}\n}; for i in 1 2; do f; done`),
-  'function argument': inText(([program, rest]) => `f() { "$1" ${rest}; }; f ${program}`),
-  variable: inText(([program, rest]) => `c=${program}; "$c" ${rest}`),
-  'variable set on one way': inText(([program, rest]) => `c=ls; if ls; then c=${program}; fi; "$c" ${rest}`),
-  'variable set before a break': inText(
-    ([program, rest]) => `c=ls; while ls; do c=${program}; ls && break; c=ls; done; "$c" ${rest}`,
-  ),
-  'variable in a variable': inText(
-    ([program, rest]) => `d=${program}; c=$d; eval ''; d=${program}; c="$d"; "$c" ${rest}`,
-  ),
-  'loop variable': inText(([program, rest]) => `for c in ls ${program}; do "$c" ${rest}; done`),
-  redirection: asText((text) => `{ ${text}\n} >/dev/null 2>&1`),
-  'here-document': asText((text) => `bash <<'GATE'\n${text}\nGATE\n`),
-  'here-document beside': asText((text) => `cat <<'GATE'\ndata\nGATE\n${text}`),
-  'here-string': asText((text) => `bash <<< ${quote(text)}`),
-  'source of input': asText((text) => `source /dev/stdin <<< ${quote(text)}`),
-  assignment: asText((text) => `A=1 bash -c ${quote(text)}`),
-  'search path': asText((text) => `PATH=.:$PATH; ${text}`),
-  'set earlier': asText((text) => `cd /; set -e; export A=1; ${text}`),
-  'prompt command': asText((text) => `PROMPT_COMMAND=${quote(text)} bash -i`),
-}
 
 const verdictOf = (tree: Tree): string =>
   'text' in tree
