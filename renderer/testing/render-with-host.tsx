@@ -1,5 +1,5 @@
 /** Renders a part of the window around a scripted host, as the app would. */
-import { act, cleanup, render, type RenderResult } from '@testing-library/react'
+import { act, cleanup, configure, render, type RenderResult } from '@testing-library/react'
 import type { ReactNode } from 'react'
 import { createStore } from 'zustand/vanilla'
 import { ActionsProvider } from '../components/actions.tsx'
@@ -8,6 +8,9 @@ import { connectFeed } from '../feed/feed-client.ts'
 import { HostLinkProvider, type HostLink } from '../feed/feed-context.tsx'
 import { initialFeedState, type FeedState } from '../feed/feed-state.ts'
 import type { ScriptedHost } from './scripted-host.ts'
+
+// The usual second is short on a busy machine; what is waited for is a state, not a time.
+configure({ asyncUtilTimeout: 20_000 })
 
 export interface RenderedWindow extends RenderResult {
   link: HostLink

@@ -5,6 +5,7 @@ import { listenNear, type Listener } from './listener.ts'
 import { NetworkProxy } from './proxy.ts'
 import { writePreface } from './preface.ts'
 import { FixedSetting } from './settings.ts'
+import { eventually } from './test-kit/owner.ts'
 import { echoOrigin, ok, rawOrigin, scriptedOrigin } from './test-kit/origins.ts'
 import { rules, SETTINGS, startProxy } from './test-kit/proxy-fixture.ts'
 import { connectTo, get, RawClient } from './test-kit/raw-client.ts'
@@ -157,16 +158,20 @@ describe('settings that change while it runs', () => {
 
 describe('stopping', () => {
   it('lets a request in flight end and then refuses connections', async () => {
+    let answer: (() => void) | undefined
     const origin = await rawOrigin((socket) =>
-      socket.once('data', () => setTimeout(() => socket.write(ok('late')), 100)),
+      socket.once('data', () => {
+        answer = () => socket.write(ok('late'))
+      }),
     )
     const { proxy, httpPort } = await startProxy({ rules: ALLOW })
     const client = await RawClient.open(httpPort)
     const idle = await RawClient.open(httpPort)
     await idle.send(get('http://x.test/')).answer()
     client.send(get(`http://127.0.0.1:${origin.port}/`))
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await eventually(() => answer !== undefined)
     const closed = proxy.close()
+    answer?.()
     expect((await client.answer()).body.toString()).toBe('late')
     await idle.end()
     await closed

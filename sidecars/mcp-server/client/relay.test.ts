@@ -117,7 +117,7 @@ describe.each(ERAS)('in the %s era', (era) => {
     expect(call.isError).toBe(true)
     expect(textOf(call)).toContain('cannot run commands now')
     await host.start()
-    await expect.poll(async () => (await echo(client, 'back')).isError, { timeout: 5_000 }).toBeUndefined()
+    await expect.poll(async () => (await echo(client, 'back')).isError, { timeout: 20_000 }).toBeUndefined()
     expect((await client.listTools()).tools.length).toBeGreaterThan(1)
   })
 

@@ -61,7 +61,7 @@ test('a start that is answered after the stop is ended at once', async () => {
 })
 
 test('E25 a time limit ends the whole group, is named, and keeps the output so far', async () => {
-  const process = start('(while :; do echo w; sleep 0.05; done) & echo $!; wait', { timeoutMs: 400 })
+  const process = start('(while :; do echo w; sleep 0.05; done) & echo $!; wait', { timeoutMs: 1_500 })
   await process.settled
   expect(process.status).toBe('timed_out')
   const { head } = process.output.show()
