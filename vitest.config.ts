@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     // Most tests wait for processes and sockets: one worker per core, not one fewer.
     maxWorkers: '100%',
-    globalSetup: ['sidecars/testing/one-temp-folder.ts'],
+    globalSetup: ['sidecars/testing/run-folder.ts'],
     projects: [
       {
         test: {

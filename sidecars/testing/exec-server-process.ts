@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { placeOutsideOfTmp } from './place-outside-of-tmp.ts'
 
 /** An exec server that a suite runs against: ours from out/, or the real one of the Codex CLI. */
 export interface ExecServerProgram {
@@ -33,9 +32,9 @@ export interface RunningExecServer {
   stop(): void
 }
 
-/** A home of its own; the real server keeps no helpers below /tmp, so it stands in the owner's home. */
+/** A home of its own; the real server keeps no helpers below /tmp, so it stands outside of it. */
 export function scratchHome(): { path: string; env: NodeJS.ProcessEnv; remove(): void } {
-  const path = mkdtempSync(join(homedir(), '.gatehouse-test-'))
+  const path = placeOutsideOfTmp('.gatehouse-test-')
   return {
     path,
     env: { ...process.env, HOME: path, CODEX_HOME: path, NO_PROXY: '*', no_proxy: '*' },

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -97,8 +97,8 @@ async function lease(mitm: unknown, inspectHttps: boolean, name: string): Promis
   sidecars.push(sidecar)
   const params = { leaseId: 'lea_1', sessionId: 'ses_1', command: 'tool' }
   const { environment } = await sidecar.host.request('leases/grant', params, leaseGranted)
-  const rustup = process.env.RUSTUP_HOME ?? join(homedir(), '.rustup')
-  return { PATH: process.env.PATH, HOME: join(folder, 'home'), RUSTUP_HOME: rustup, ...environment }
+  const { PATH, RUSTUP_HOME } = process.env
+  return { PATH, HOME: join(folder, 'home'), RUSTUP_HOME, ...environment }
 }
 
 beforeAll(async () => {
