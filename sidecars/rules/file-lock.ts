@@ -29,6 +29,10 @@ async function take(path: string): Promise<boolean> {
     const file = await open(path, 'wx', 0o600)
     try {
       await file.writeFile(String(process.pid))
+    } catch (error) {
+      // On a full disk the name is there and the holder is not: nobody would be known to have gone.
+      await unlink(path).catch(() => {})
+      throw error
     } finally {
       await file.close()
     }
