@@ -1,6 +1,7 @@
 import { act, fireEvent, screen, waitFor } from '@testing-library/react'
 import { afterEach, expect, test } from 'vitest'
 import type { OwnerThreadCalls, OwnerThreadMethod } from '../../../preload/api.ts'
+import { sessionOfThread } from '../../../sidecars/protocol/ids.ts'
 import { cleanup, renderWithHost, settle } from '../../testing/render-with-host.tsx'
 import { ScriptedHost } from '../../testing/scripted-host.ts'
 import { process, snapshot } from '../../testing/view-fixtures.ts'
@@ -92,6 +93,49 @@ test('words that are not taken stay in the field, with the reason', async () => 
   fireEvent.keyDown(field(), { key: 'Enter' })
   expect(await screen.findByText('the MCP server is restarting')).toBeTruthy()
   expect((field() as HTMLTextAreaElement).value).toBe('precious')
+})
+
+test('an agent that was started is a row with its task, how it stands, and the way to its session', async () => {
+  const { hear } = await open()
+  const agent = '0190-child'
+  await hear('item/completed', {
+    item: {
+      type: 'collabAgentToolCall',
+      id: 'g',
+      tool: 'wait',
+      status: 'completed',
+      senderThreadId: ID,
+      receiverThreadIds: [agent],
+      prompt: null,
+      model: null,
+      reasoningEffort: null,
+      agentsStates: { [agent]: { status: 'completed', message: 'Found two places.' } },
+    },
+  })
+  await hear('item/started', {
+    item: {
+      type: 'collabAgentToolCall',
+      id: 'h',
+      tool: 'sendInput',
+      status: 'inProgress',
+      senderThreadId: ID,
+      receiverThreadIds: [],
+      prompt: 'Look at <b>both</b>',
+      model: null,
+      reasoningEffort: null,
+      agentsStates: {},
+    },
+  })
+  expect(screen.getByText('Waited for its agent')).toBeTruthy()
+  const link = screen.getByRole('link', { name: `Session of agent ${agent}` })
+  expect(link.getAttribute('href')).toBe(`#/sessions/${sessionOfThread(agent)}`)
+  expect(screen.getByText(': Look at <b>both</b>')).toBeTruthy()
+  expect(screen.getByText('waiting')).toBeTruthy()
+  const row = document.querySelector('details')!
+  row.open = true
+  fireEvent(row, new Event('toggle'))
+  expect(await screen.findByText('Found two places.')).toBeTruthy()
+  expect(screen.getByText('done')).toBeTruthy()
 })
 
 test('what is said and run is drawn as text, one row a command that opens to its output', async () => {

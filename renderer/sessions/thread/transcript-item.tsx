@@ -5,6 +5,7 @@ import type { ThreadItem } from '../../../sidecars/protocol/owner-threads.ts'
 import { Diff } from '../../approvals/file-change-block.tsx'
 import { Chip } from '../../components/chip.tsx'
 import { VisibleText } from '../../components/visible-text.tsx'
+import { AgentRow } from './agent-row.tsx'
 import { CommandRow } from './command-row.tsx'
 import { Folded, Lines } from './folded.tsx'
 import { Markdown } from './markdown.tsx'
@@ -77,6 +78,8 @@ export const TranscriptItem = memo(function TranscriptItem({
           waitsFor="waits for the client that offers it"
         />
       )
+    case 'collabAgentToolCall':
+      return <AgentRow item={item} isOpen={isOpen} />
     case 'plan':
       return (
         <Folded summary="Plan">

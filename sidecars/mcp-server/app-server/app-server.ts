@@ -31,6 +31,7 @@ import { threadMethods } from './methods/thread-methods.ts'
 import { turnMethods } from './methods/turn-methods.ts'
 import { ReadStates } from './read-states.ts'
 import { RequestQueues } from './request-queues.ts'
+import { ThreadAgents } from './thread-agents.ts'
 import { ThreadKeeper } from './thread-keeper.ts'
 import { ThreadManager } from './thread-manager.ts'
 import { defaultCwd, settingsFromConfig } from './thread-settings-source.ts'
@@ -80,12 +81,11 @@ export class AppServer {
     this.responses = new ResponsesClient(secrets)
     const store = new ThreadStore({ home: options.home, nowMs, onProblem: options.log })
     const { watch } = options
-    const emit: Emit = watch
-      ? (method, params) => {
-          watch.notified(method, params)
-          this.broadcast(method, params)
-        }
-      : (method, params) => this.broadcast(method, params)
+    const emit: Emit = (method, params) => {
+      watch?.notified(method, params)
+      agents.notified(method, params)
+      this.broadcast(method, params)
+    }
     const requests = new PendingRequests({
       subscribers: (threadId) => this.subscribersOf(threadId),
       resolved: (threadId, requestId, asked) => this.tellResolved(threadId, requestId, asked),
@@ -115,6 +115,15 @@ export class AppServer {
         emit(method, { threadId })
       },
     })
+    const agents = new ThreadAgents({
+      threads,
+      store,
+      emit,
+      prepareMcp: (threadId, config) => mcp.prepare(threadId, config),
+      shareSubscribers: (from, to) => {
+        for (const connection of this.subscribersOf(from)) connection.subscriptions.add(to)
+      },
+    })
     this.context = {
       home: options.home,
       version: GATEHOUSE_VERSION,
@@ -123,6 +132,7 @@ export class AppServer {
       requests,
       configFile: new ConfigFile(options.home),
       mcp,
+      agents,
       readStates,
       keeper,
       viewStored: (stored) => {
@@ -137,6 +147,8 @@ export class AppServer {
       subscribe: (connection, threadId) => void connection.subscriptions.add(threadId),
       unsubscribe: (connection, threadId) => {
         const was = connection.subscriptions.delete(threadId)
+        // They came with it.
+        for (const child of threads.children(threadId)) this.context.unsubscribe(connection, child.session.id)
         threads.considerUnload(threadId)
         return was
       },
@@ -214,6 +226,7 @@ export class AppServer {
       exec: this.options.exec,
       rules: this.options.rules,
       mcp: this.context.mcp,
+      agents: this.context.agents,
       provider: (settings) =>
         resolveProvider(settings.modelProvider, (live.current.model_providers as ConfigTable | undefined) ?? {}),
       modelInfo: (slug) => {

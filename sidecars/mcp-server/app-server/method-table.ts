@@ -15,6 +15,8 @@ export interface MethodCall {
 interface MethodOf<P> {
   /** Needs the client's `experimentalApi` capability. */
   experimental?: boolean
+  /** Members of the parameters that need it. */
+  experimentalFields?: readonly string[]
   /** Queue of the request; null = at once, beside all others. */
   queue?: (params: P, connection: AppConnection) => { key: string; access: Access } | null
   run: (params: P, call: MethodCall) => Promise<unknown> | unknown
@@ -52,6 +54,11 @@ export class MethodTable {
       if (!known) throw invalidRequest(`Invalid request: unknown variant \`${name}\``)
       if (known.experimental && !connection.experimental)
         throw invalidRequest(`${name} requires experimentalApi capability`)
+      const field = known.experimentalFields?.find(
+        (member) => (((params ?? {}) as Record<string, unknown>)[member] ?? null) !== null,
+      )
+      if (field !== undefined && !connection.experimental)
+        throw invalidRequest(`${name}.${field} requires experimentalApi capability`)
       decoded = decode(known.params, params ?? {}, '')
     } catch (error) {
       return connection.refuse(

@@ -199,6 +199,41 @@ describe('a running turn', () => {
   })
 })
 
+describe('settings of a running turn', () => {
+  it('count from its next request on, and for it alone', async () => {
+    const running = c.turn(id, '[[ask]]')
+    const question = await c.asked('item/commandExecution/requestApproval')
+    const { turnId } = question.params
+    const change = (more: object) => c.call('turn/settings/update', { threadId: id, turnId, ...more })
+    expect(
+      await change({ model: 'gpt-5.5-mini', effort: 'high', summary: 'detailed', serviceTier: 'priority' }),
+    ).toEqual({
+      status: 'applied',
+    })
+    expect(await refused('turn/settings/update', { turnId, model: '' })).toContain('model: is empty')
+    expect(await refused('turn/settings/update', { turnId, effort: 5 })).toContain('effort: expected a string')
+    expect(await change({ turnId: 'another', model: 'gpt-5.1' })).toEqual({ status: 'targetUnavailable' })
+    c.send({ id: question.id, result: { decision: 'decline' } })
+    const { messages } = await running
+    const [before, after] = model.requests.slice(-2).map(({ body }) => body as any)
+    expect([before.model, after.model, after.reasoning, after.service_tier]).toEqual([
+      'gpt-5.5',
+      'gpt-5.5-mini',
+      { effort: 'high', summary: 'detailed' },
+      'priority',
+    ])
+    expect(methods(messages)).not.toContain('thread/settings/updated')
+    await c.turn(id, '[[hello]]')
+    expect([(model.requests.at(-1)!.body as any).model, (model.requests.at(-1)!.body as any).service_tier]).toEqual([
+      'gpt-5.5',
+      undefined,
+    ])
+    expect(await change({ model: 'gpt-5.5-mini' })).toEqual({ status: 'targetUnavailable' })
+    const plain = await memoryClient(servers[0]!).open({})
+    await expect(plain.call('turn/settings/update', { threadId: id, turnId })).rejects.toThrow('experimentalApi')
+  })
+})
+
 describe('what is kept', () => {
   it('settings that were changed between turns are there after a restart', async () => {
     await c.turn(id, '[[hello]]')

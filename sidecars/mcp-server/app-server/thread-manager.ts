@@ -1,7 +1,7 @@
 /** Loaded threads: started, resumed, forked, unloaded. */
 import type { Thread, ThreadStatus } from '../../protocol/app-server/thread.ts'
 import { readThread } from '../rollout/read-thread.ts'
-import type { StoredThread } from '../rollout/stored-thread.ts'
+import { agentOf, type StoredThread } from '../rollout/stored-thread.ts'
 import { ThreadMissing, type ThreadStore } from '../rollout/thread-store.ts'
 import type { TurnProjection } from '../rollout/turn-projection.ts'
 import { repairHistory } from '../rollout/repair-history.ts'
@@ -27,6 +27,8 @@ const SHUTDOWN_LIMIT_MS = 10_000
 
 export interface LoadedThread {
   session: ThreadSession
+  /** What it was started with; child agents are, too. */
+  basis: ThreadBasis
   stored: StoredThread
   ephemeral: boolean
   liveConfig: LiveConfig
@@ -34,18 +36,24 @@ export interface LoadedThread {
   extras: ThreadExtras
 }
 
-export interface StartOptions {
-  settings: Settings
+/** What threads of one client and configuration have in common. */
+export interface ThreadBasis {
   originator: string
-  threadSource: string | null
-  historyMode: 'legacy' | 'paginated'
-  ephemeral: boolean
   baseInstructions: string | null
   developerInstructions: string | null
   compactPrompt: string | null
   dynamicTools: DynamicToolSpec[]
+  rawEvents: boolean
   services: EngineServices
   liveConfig: LiveConfig
+}
+export interface StartOptions extends ThreadBasis {
+  settings: Settings
+  threadSource: string | null
+  historyMode: 'legacy' | 'paginated'
+  ephemeral: boolean
+  /** Of a child agent. */
+  agent?: { parentId: string; sessionId: string; depth: number; nickname: string }
 }
 
 export interface ThreadManagerOptions {
@@ -98,7 +106,7 @@ export class ThreadManager {
   async resume(
     threadId: string,
     overrides: SettingsOverrides,
-    options: Omit<StartOptions, 'settings' | 'ephemeral' | 'historyMode' | 'threadSource'> & { defaults: Settings },
+    options: ThreadBasis & { defaults: Settings },
   ): Promise<LoadedThread> {
     const known = this.loaded.get(threadId)
     if (known) return known
@@ -193,10 +201,22 @@ export class ThreadManager {
     return this.loaded.get(threadId)?.session.status ?? { type: 'notLoaded' }
   }
 
-  /** Ends a thread and lets go of it, in at most ten seconds. */
+  /** Child agents of a thread that are open. */
+  children(threadId: string): LoadedThread[] {
+    return [...this.loaded.values()].filter(({ stored }) => stored.parentThreadId === threadId)
+  }
+
+  /** Like `unload`, and tells it. */
+  async close(threadId: string): Promise<void> {
+    await this.unload(threadId)
+    this.options.announce('thread/closed', threadId)
+  }
+
+  /** Ends a thread and its child agents and lets go of them, in at most ten seconds each. */
   async unload(threadId: string): Promise<void> {
     const thread = this.loaded.get(threadId)
     if (!thread) return
+    await Promise.all(this.children(threadId).map(({ session }) => this.close(session.id)))
     this.cancelUnload(thread)
     this.loaded.delete(threadId)
     await Promise.race([
@@ -209,6 +229,9 @@ export class ThreadManager {
   /** Leaves a thread's running turn to another process and lets go of the thread. */
   async suspend(threadId: string): Promise<SuspendOutcome> {
     const thread = this.need(threadId)
+    // Its parent would wait for it for ever.
+    if (agentOf(thread.stored.source)) return { type: 'unsupportedTask', turnKind: 'regular' }
+    if (this.children(threadId).length > 0) return { type: 'hasLiveDescendants' }
     const outcome = await thread.session.suspend()
     if (outcome.type === 'suspended') {
       this.cancelUnload(thread)
@@ -219,16 +242,24 @@ export class ThreadManager {
     return outcome
   }
 
-  /** Starts the clock when nobody watches an idle thread any more. */
+  /** Starts the clock when nobody watches an idle thread any more. Child agents stay as long as their parent. */
   considerUnload(threadId: string): void {
     const thread = this.loaded.get(threadId)
-    if (!thread || thread.session.activeTurn || this.options.hasSubscribers(threadId)) return
+    if (!thread) return
+    const { parentThreadId } = thread.stored
+    if (parentThreadId !== null && this.loaded.has(parentThreadId)) return this.considerUnload(parentThreadId)
+    if (this.isNeeded(thread)) return
     this.cancelUnload(thread)
     thread.unloadTimer = setTimeout(() => {
-      if (thread.session.activeTurn || this.options.hasSubscribers(threadId)) return
-      void this.unload(threadId).then(() => this.options.announce('thread/closed', threadId))
+      if (this.isNeeded(thread)) return
+      void this.close(threadId)
     }, unloadDelayMs(thread.liveConfig))
     thread.unloadTimer.unref()
+  }
+
+  private isNeeded({ session }: LoadedThread): boolean {
+    if (session.activeTurn || this.options.hasSubscribers(session.id)) return true
+    return this.children(session.id).some((child) => this.isNeeded(child))
   }
 
   cancelUnload(thread: LoadedThread): void {
@@ -257,6 +288,7 @@ export class ThreadManager {
       developerInstructions: options.developerInstructions,
       compactPrompt: options.compactPrompt,
       dynamicTools: options.dynamicTools,
+      rawEvents: options.rawEvents,
       trace: this.options.trace,
       onEnding: (turnId) => this.options.onEnding(stored.id, turnId),
       onIdle: (last) => {
@@ -266,6 +298,7 @@ export class ThreadManager {
     })
     const thread: LoadedThread = {
       session,
+      basis: options,
       stored,
       ephemeral: options.ephemeral,
       liveConfig: options.liveConfig,
@@ -281,15 +314,17 @@ export class ThreadManager {
     id: string,
     options: Omit<StartOptions, 'services' | 'liveConfig'>,
   ): Record<string, unknown> & { id: string } {
+    const { agent } = options
     return {
       id,
-      session_id: id,
+      session_id: agent?.sessionId ?? id,
+      ...(agent && { parent_thread_id: agent.parentId, agent_nickname: agent.nickname }),
       timestamp: new Date(this.options.nowMs()).toISOString(),
       cwd: options.settings.cwd,
       runtime_workspace_roots: options.settings.workspaceRoots,
       originator: options.originator,
       cli_version: this.options.version,
-      source: 'vscode',
+      source: agent ? { subagent: spawnOf(agent) } : 'vscode',
       thread_source: options.threadSource,
       model_provider: options.settings.modelProvider,
       history_mode: options.historyMode,
@@ -299,9 +334,10 @@ export class ThreadManager {
 
   private ephemeralThread(id: string, options: Omit<StartOptions, 'services' | 'liveConfig'>): StoredThread {
     const now = this.options.nowMs()
+    const { agent } = options
     return {
       id,
-      sessionId: id,
+      sessionId: agent?.sessionId ?? id,
       path: '',
       archived: false,
       createdAtMs: now,
@@ -312,19 +348,30 @@ export class ThreadManager {
       modelProvider: options.settings.modelProvider,
       model: options.settings.model,
       reasoningEffort: options.settings.effort,
-      source: 'vscode',
+      source: agent ? { subAgent: spawnOf(agent) } : 'vscode',
       originator: options.originator,
       threadSource: options.threadSource,
       cliVersion: this.options.version,
       historyMode: options.historyMode,
       forkedFromId: null,
-      parentThreadId: null,
+      parentThreadId: agent?.parentId ?? null,
       projectId: null,
       gitInfo: null,
       base: null,
     }
   }
 }
+
+/** How the source of a child agent's thread tells where it comes from. */
+const spawnOf = ({ parentId, depth, nickname }: NonNullable<StartOptions['agent']>) => ({
+  thread_spawn: {
+    parent_thread_id: parentId,
+    depth,
+    agent_path: null,
+    agent_nickname: nickname,
+    agent_role: null,
+  },
+})
 
 /** The first ordinal that a fork leaves out. @throws WireError for a turn that is not there */
 function cutOrdinal(projection: TurnProjection, boundary: { lastTurnId?: string; beforeTurnId?: string }): number {

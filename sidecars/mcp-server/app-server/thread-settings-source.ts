@@ -1,7 +1,13 @@
 /** From configuration and request to the settings of a new thread. */
 import { homedir } from 'node:os'
 import type { ApprovalPolicy, ApprovalsReviewer, SandboxMode, SandboxPolicy } from '../../protocol/app-server/thread.ts'
-import { policyOfMode, SettingsError, type Settings, type SettingsOverrides } from '../engine/thread-settings.ts'
+import {
+  isMultiAgentMode,
+  policyOfMode,
+  SettingsError,
+  type Settings,
+  type SettingsOverrides,
+} from '../engine/thread-settings.ts'
 import type { ConfigTable } from './config-file.ts'
 
 const MODES = ['read-only', 'workspace-write', 'danger-full-access']
@@ -99,6 +105,17 @@ export function overridesOf(params: Record<string, unknown>): SettingsOverrides 
   if (Array.isArray(params.runtimeWorkspaceRoots)) overrides.workspaceRoots = params.runtimeWorkspaceRoots as string[]
   const mode = params.collaborationMode as Settings['collaborationMode'] | undefined
   if (mode && (mode.mode === 'plan' || mode.mode === 'default')) overrides.collaborationMode = mode
+  const agents = params.multiAgentMode
+  if (agents !== undefined && agents !== null) {
+    if (!isMultiAgentMode(agents))
+      throw new SettingsError(
+        'multiAgentMode',
+        `expected explicitRequestOnly, proactive or {"custom": words}, got ${JSON.stringify(agents)}`,
+      )
+    overrides.multiAgentMode = agents
+  }
+  const plugins = params.disabledPluginIds
+  if (Array.isArray(plugins) && plugins.every((id) => typeof id === 'string')) overrides.disabledPluginIds = plugins
   return overrides
 }
 

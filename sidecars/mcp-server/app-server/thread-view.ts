@@ -1,12 +1,13 @@
 /** Stored or loaded threads as the wire has them. */
 import type { Thread, ThreadStatus, Turn } from '../../protocol/app-server/thread.ts'
 import type { TurnText } from '../rollout/read-turn-texts.ts'
-import type { StoredThread } from '../rollout/stored-thread.ts'
+import { agentOf, type StoredThread } from '../rollout/stored-thread.ts'
 import { JsonText } from './json-text.ts'
 
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 
 export function threadView(stored: StoredThread, status: ThreadStatus, turns: Turn[], ephemeral = false): Thread {
+  const agent = agentOf(stored.source)
   return {
     id: stored.id,
     sessionId: stored.sessionId,
@@ -32,8 +33,8 @@ export function threadView(stored: StoredThread, status: ThreadStatus, turns: Tu
     forkedFromId: stored.forkedFromId,
     parentThreadId: stored.parentThreadId,
     attachedToThreadId: null,
-    agentNickname: null,
-    agentRole: null,
+    agentNickname: agent?.nickname ?? null,
+    agentRole: agent?.role ?? null,
     section: null,
     sectionEnteredAt: null,
     projectId: stored.projectId,

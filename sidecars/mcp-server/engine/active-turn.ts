@@ -26,7 +26,12 @@ export interface PendingInput {
 export interface TurnOptions {
   outputSchema: unknown
   serviceTier: string | null
+  /** Of the turn that a child agent works for; its own otherwise. */
+  rootTurnId?: string
 }
+
+/** A turn with nothing special about it. */
+export const PLAIN_TURN: TurnOptions = { outputSchema: null, serviceTier: null }
 
 export class ActiveTurn {
   readonly controller = new AbortController()
@@ -56,6 +61,10 @@ export class ActiveTurn {
   ) {
     this.startedAtMs = nowMs
     this.diff = new TurnDiff(settings.cwd)
+  }
+
+  get rootTurnId(): string {
+    return this.options.rootTurnId ?? this.id
   }
 
   get signal(): AbortSignal {
@@ -91,7 +100,7 @@ export class ActiveTurn {
     const withSummary = status === 'completed' && this.lastMessage
     return {
       id: this.id,
-      rootTurnId: this.id,
+      rootTurnId: this.rootTurnId,
       items: withSummary ? [this.lastMessage!] : [],
       itemsView: withSummary ? 'summary' : 'notLoaded',
       status,

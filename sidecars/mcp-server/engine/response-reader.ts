@@ -23,6 +23,11 @@ export interface ResponseReaderEvents {
   onItem(item: AgentMessageItem | ReasoningItem, startedAtMs: number): void
 }
 
+interface CompletedResponse {
+  id?: unknown
+  usage?: Record<string, unknown>
+  end_turn?: unknown
+}
 interface Open {
   item: AgentMessageItem | ReasoningItem
   startedAtMs: number
@@ -31,6 +36,8 @@ interface Open {
 /** One per response; feed it the events in order. */
 export class ResponseReader {
   usage: TokenUsage | null = null
+  /** Of a response that came to its end. */
+  responseId: string | null = null
   /** The server wants another request although no tool was called. */
   continues = false
   private readonly open = new Map<string, Open>()
@@ -93,7 +100,7 @@ export class ResponseReader {
         this.finish(event.item as ResponseItem)
         return
       case 'response.completed':
-        this.complete(event.response as { usage?: Record<string, unknown>; end_turn?: unknown } | undefined)
+        this.complete(event.response as CompletedResponse | undefined)
     }
   }
 
@@ -130,7 +137,8 @@ export class ResponseReader {
     this.events.onItem(view, startedAtMs)
   }
 
-  private complete(response: { usage?: Record<string, unknown>; end_turn?: unknown } | undefined): void {
+  private complete(response: CompletedResponse | undefined): void {
+    this.responseId = typeof response?.id === 'string' ? response.id : null
     this.continues = response?.end_turn === false
     const usage = response?.usage
     if (!usage) return

@@ -76,6 +76,7 @@ export async function reviewTurn(thread: ThreadRuntime, turn: ActiveTurn, target
   }) as ThreadRuntime
   await runTurnLoop(inner, turn, {
     onInput: async () => undefined,
+    onResponse: () => undefined,
     onUsage: () => undefined,
     compactIfFull: async () => undefined,
   })

@@ -7,6 +7,7 @@ import type { ModelProvider } from '../model/provider.ts'
 import type { ResponsesClient } from '../model/responses-client.ts'
 import type { ThreadStore } from '../rollout/thread-store.ts'
 import type { Settings } from './thread-settings.ts'
+import type { ChildAgents } from './child-agents.ts'
 import type { McpTools } from './mcp-tools.ts'
 
 /** What the rules say of a command line; the strictest of all programs it could run. */
@@ -66,6 +67,7 @@ export interface EngineServices {
   exec: () => CommandStarter
   rules: CommandRules
   mcp: McpTools
+  agents: ChildAgents
   provider: (settings: Settings) => ModelProvider
   modelInfo: (slug: string) => ModelInfo
   sandboxObject: (settings: Settings) => SandboxObject | null

@@ -8,6 +8,7 @@ import type { ThreadLog } from '../rollout/thread-log.ts'
 import type { ResponseItem } from '../rollout/turn-projection.ts'
 import {
   ActiveTurn,
+  PLAIN_TURN,
   TurnAborted,
   type AbortReason,
   type PendingInput,
@@ -16,7 +17,7 @@ import {
 } from './active-turn.ts'
 import { compact } from './compaction.ts'
 import { storedCommandItem } from './command-item-stream.ts'
-import { Mailbox, type AgentMail } from './mailbox.ts'
+import { Mailbox, type Mail } from './mailbox.ts'
 import { ModelHistory, textMessage } from './model-history.ts'
 import { environmentContext, INTERRUPTION_MARKER, openingMessages } from './prompt.ts'
 import { reviewTurn, type ReviewTarget } from './review.ts'
@@ -57,6 +58,8 @@ export type TurnRefusal =
 export type SuspendOutcome =
   | { type: 'notActive' }
   | { type: 'unsupportedTask'; turnKind: TurnKind }
+  /** Child agents are open; they cannot be left to another process. */
+  | { type: 'hasLiveDescendants' }
   | { type: 'suspended'; turnId: string }
 
 /** The operation does not fit the state; the wire layer words it. */
@@ -88,6 +91,8 @@ export interface ThreadSessionOptions {
   developerInstructions: string | null
   compactPrompt: string | null
   dynamicTools: readonly DynamicToolSpec[]
+  /** Clients hear of every item of the model's history, too. */
+  rawEvents: boolean
   trace: TraceSubmission | null
   /** Called when a turn has been stored and before its end is told. */
   onEnding: (turnId: string) => void
@@ -177,7 +182,7 @@ export class ThreadSession implements ThreadRuntime {
     return this.submissions.submit('start_if_idle', async () => {
       await this.untilEnded()
       if (this.active) throw new TurnRefused('notIdle', this.active.id)
-      return this.begin('regular', input, { outputSchema: null, serviceTier: null }, (turn) => this.regularTurn(turn))
+      return this.begin('regular', input, PLAIN_TURN, (turn) => this.regularTurn(turn))
     })
   }
 
@@ -226,7 +231,7 @@ export class ThreadSession implements ThreadRuntime {
   startCompaction(): Promise<Turn> {
     return this.submissions.submit('compact', async () => {
       await this.replaceActive()
-      return this.begin('compact', null, { outputSchema: null, serviceTier: null }, async (turn) => {
+      return this.begin('compact', null, PLAIN_TURN, async (turn) => {
         const opening = await this.opening(turn.settings)
         const usage = await compact(this, turn, opening, this.options.compactPrompt)
         if (usage) this.countUsage(turn, usage, this.services.modelInfo(turn.settings.model))
@@ -246,18 +251,14 @@ export class ThreadSession implements ThreadRuntime {
         )
         return
       }
-      this.begin('userShell', null, { outputSchema: null, serviceTier: null }, (turn) =>
-        runUserShell(this, turn, command, timeoutMs),
-      )
+      this.begin('userShell', null, PLAIN_TURN, (turn) => runUserShell(this, turn, command, timeoutMs))
     })
   }
 
   startReview(target: ReviewTarget): Promise<Turn> {
     return this.submissions.submit('review', async () => {
       await this.replaceActive()
-      return this.begin('review', null, { outputSchema: null, serviceTier: null }, (turn) =>
-        reviewTurn(this, turn, target),
-      )
+      return this.begin('review', null, PLAIN_TURN, (turn) => reviewTurn(this, turn, target))
     })
   }
 
@@ -311,8 +312,8 @@ export class ThreadSession implements ThreadRuntime {
     })
   }
 
-  /** Takes a message of another agent; refused when too many wait. */
-  receiveMail(mail: AgentMail): Promise<void> {
+  /** Takes a message for the model, kept until its next request; refused when too many wait. */
+  receiveMail(mail: Mail): Promise<void> {
     return this.submissions.submit('inter_agent_communication', async () => {
       if (!this.mailbox.put(mail)) throw new TurnRefused('mailboxFull')
       await this.untilEnded()
@@ -399,7 +400,11 @@ export class ThreadSession implements ThreadRuntime {
 
   record(...items: ResponseItem[]): void {
     this.history.add(...items)
-    for (const item of items) this.log?.append('response_item', item)
+    const turnId = this.options.rawEvents ? this.active?.id : undefined
+    for (const item of items) {
+      this.log?.append('response_item', item)
+      if (turnId !== undefined) this.emit('rawResponseItem/completed', { threadId: this.id, turnId, item })
+    }
   }
 
   recordEvent(event: Record<string, unknown>): void {
@@ -511,7 +516,7 @@ export class ThreadSession implements ThreadRuntime {
     this.recordEvent({
       type: 'task_started',
       turn_id: turn.id,
-      root_turn_id: turn.id,
+      root_turn_id: turn.rootTurnId,
       started_at: Math.floor(turn.startedAtMs / 1000),
       kind: turn.kind,
     })
@@ -549,7 +554,7 @@ export class ThreadSession implements ThreadRuntime {
 
   private startForMail(): void {
     if (this.active || this.closing || !this.mailbox.wantsTurn) return
-    this.begin('regular', null, { outputSchema: null, serviceTier: null }, (turn) => this.regularTurn(turn))
+    this.begin('regular', null, PLAIN_TURN, (turn) => this.regularTurn(turn))
   }
 
   /** After an abort the work has a moment to end; whatever it does later no longer counts. */
@@ -579,7 +584,7 @@ export class ThreadSession implements ThreadRuntime {
     const diff = turn.diff.text
     const times = {
       turn_id: turn.id,
-      root_turn_id: turn.id,
+      root_turn_id: turn.rootTurnId,
       completed_at: Math.floor(now / 1000),
       duration_ms: now - turn.startedAtMs,
     }
@@ -612,6 +617,15 @@ export class ThreadSession implements ThreadRuntime {
     if (this.history.length === 0) this.record(...(await this.opening(turn.settings)))
     await runTurnLoop(this, turn, {
       onInput: () => this.takeInput(turn),
+      onResponse: (_, { responseId, usage }) => {
+        if (this.options.rawEvents)
+          this.emit('rawResponse/completed', {
+            threadId: this.id,
+            turnId: turn.id,
+            responseId,
+            usage: usage && usageView(usage),
+          })
+      },
       onUsage: (_, usage, model) => this.countUsage(turn, usage, model),
       compactIfFull: async (_, model) => {
         if (this.lastTotalTokens < model.autoCompactTokens) return
@@ -654,7 +668,7 @@ export class ThreadSession implements ThreadRuntime {
   /** Words from the realtime conversation, as ordinary input; gives what the turn said at its end. */
   private async handOver(text: string): Promise<string> {
     const input: PendingInput = { input: [{ type: 'text', text }], clientId: null, additionalContext: null }
-    await this.turnInput(input, {}, { outputSchema: null, serviceTier: null })
+    await this.turnInput(input, {}, PLAIN_TURN)
     const turn = this.active
     await turn?.done
     if (turn?.error) throw new Error(turn.error.message)

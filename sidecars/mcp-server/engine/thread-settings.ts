@@ -9,6 +9,9 @@ import type {
   ThreadSettings,
 } from '../../protocol/app-server/thread.ts'
 
+/** When the model may start child agents; `custom` holds words of its own. */
+export type MultiAgentMode = 'explicitRequestOnly' | 'proactive' | { custom: string }
+
 export interface Settings {
   cwd: string
   workspaceRoots: string[]
@@ -22,7 +25,7 @@ export interface Settings {
   approvalsReviewer: ApprovalsReviewer
   sandboxPolicy: SandboxPolicy
   collaborationMode: CollaborationMode | null
-  multiAgentMode: string
+  multiAgentMode: MultiAgentMode
   disabledPluginIds: string[]
 }
 /** Members present replace the thread's; `null` clears where clearing means something. */
@@ -139,6 +142,7 @@ export function turnContextRecord(turnId: string, settings: Settings): Record<st
     service_tier: settings.serviceTier,
     personality: settings.personality,
     collaboration_mode: settings.collaborationMode,
+    multi_agent_mode: settings.multiAgentMode,
   }
 }
 
@@ -159,7 +163,14 @@ export function settingsOfRecord(record: Record<string, unknown>): SettingsOverr
   if (sandbox) overrides.sandboxPolicy = sandbox
   const mode = record.collaboration_mode as CollaborationMode | null | undefined
   if (mode?.mode === 'plan' || mode?.mode === 'default') overrides.collaborationMode = mode
+  const agents = record.multi_agent_mode
+  if (isMultiAgentMode(agents)) overrides.multiAgentMode = agents
   return overrides
+}
+
+export function isMultiAgentMode(value: unknown): value is MultiAgentMode {
+  if (value === 'explicitRequestOnly' || value === 'proactive') return true
+  return typeof (value as { custom?: unknown } | null | undefined)?.custom === 'string'
 }
 
 function sandboxOfRecord(policy: Record<string, unknown> | undefined): SandboxPolicy | undefined {

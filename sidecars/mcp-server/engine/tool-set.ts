@@ -1,10 +1,13 @@
 /** Which tools a request offers, and who runs them. */
+import { AGENT_NAMESPACE, agentNamespace } from './agent-specs.ts'
 import type { McpToolSpec } from './mcp-tools.ts'
+import type { MultiAgentMode } from './thread-settings.ts'
 import type { ModelInfo } from './services.ts'
 import type { DynamicToolSpec, ThreadRuntime } from './thread-runtime.ts'
 import type { ToolCall, ToolHandler } from './tool-call.ts'
 import type { ToolRouter } from './tool-runtime.ts'
 import { TOOL_SPECS } from './tool-specs.ts'
+import { agentTools } from './tools/agent-tools.ts'
 import { applyPatchTool } from './tools/apply-patch.ts'
 import { dynamicTool } from './tools/dynamic-tool.ts'
 import { execCommandTool } from './tools/exec-command.ts'
@@ -19,10 +22,17 @@ export class ToolSet implements ToolRouter {
   private readonly own: ReadonlyMap<string, ToolHandler>
   private readonly mcp: ReadonlyMap<string, ToolHandler>
   private readonly dynamic: ReadonlyMap<string, ToolHandler>
+  private readonly agents: ReadonlyMap<string, ToolHandler>
   /** The `tools` member of a request, as JSON text. */
   readonly specsText: string
 
-  constructor(thread: ThreadRuntime, model: ModelInfo, mcpTools: readonly McpToolSpec[]) {
+  constructor(
+    thread: ThreadRuntime,
+    model: ModelInfo,
+    mcpTools: readonly McpToolSpec[],
+    /** Null where there are no child agents. */
+    agentMode: MultiAgentMode | null,
+  ) {
     this.own = new Map<string, ToolHandler>([
       ['exec_command', execCommandTool(thread)],
       ['write_stdin', writeStdinTool(thread)],
@@ -34,8 +44,10 @@ export class ToolSet implements ToolRouter {
     ])
     this.mcp = new Map(mcpTools.map((spec) => [key(spec.namespace, spec.name), mcpTool(thread, spec)]))
     this.dynamic = new Map(thread.dynamicTools.map((spec) => [key(spec.namespace, spec.name), dynamicTool(thread)]))
+    this.agents = agentMode === null ? new Map() : agentTools(thread)
     const specs = [
       ...TOOL_SPECS.filter((spec) => this.own.has(spec.name)),
+      ...(agentMode === null ? [] : [agentNamespace(agentMode)]),
       ...namespaces(mcpTools.map((spec) => ({ ...spec, description: spec.description }))),
       ...dynamicSpecs(thread.dynamicTools),
     ]
@@ -45,6 +57,7 @@ export class ToolSet implements ToolRouter {
   handler(call: ToolCall): ToolHandler | null {
     const qualified = key(call.namespace, call.name)
     if (call.namespace === null && this.own.has(call.name)) return this.own.get(call.name)!
+    if (call.namespace === AGENT_NAMESPACE && this.agents.has(call.name)) return this.agents.get(call.name)!
     return this.mcp.get(qualified) ?? this.dynamic.get(qualified) ?? null
   }
 }

@@ -16,6 +16,8 @@ import type { ThreadRuntime } from './thread-runtime.ts'
 export interface TurnLoopHooks {
   /** Shows and records the input that is about to be given to the model. */
   onInput(turn: ActiveTurn): Promise<void>
+  /** A response came to its end; tools that it called may still run. */
+  onResponse(turn: ActiveTurn, response: { responseId: string | null; usage: TokenUsage | null }): void
   onUsage(turn: ActiveTurn, usage: TokenUsage, model: ModelInfo): void
   /** Shortens the history when the last response says it is about to overflow. */
   compactIfFull(turn: ActiveTurn, model: ModelInfo): Promise<void>
@@ -30,7 +32,7 @@ export async function runTurnLoop(thread: ThreadRuntime, turn: ActiveTurn, hooks
     const model = thread.services.modelInfo(turn.settings.model)
     await hooks.compactIfFull(turn, model)
     await hooks.onInput(turn)
-    const outcome = await sample(thread, turn, model)
+    const outcome = await sample(thread, turn, model, hooks)
     if (outcome.usage) hooks.onUsage(turn, outcome.usage, model)
     if (outcome.stop) throw outcome.stop
     turn.signal.throwIfAborted()
@@ -48,9 +50,15 @@ interface SampleOutcome {
 }
 
 /** One response with its tool calls; a broken stream is asked for again, keeping what had finished. */
-async function sample(thread: ThreadRuntime, turn: ActiveTurn, model: ModelInfo): Promise<SampleOutcome> {
+async function sample(
+  thread: ThreadRuntime,
+  turn: ActiveTurn,
+  model: ModelInfo,
+  hooks: TurnLoopHooks,
+): Promise<SampleOutcome> {
   const provider = thread.services.provider(turn.settings)
-  const tools = new ToolSet(thread, model, await thread.services.mcp.list(thread.id))
+  const agentMode = thread.services.agents.allows(thread.id) ? turn.settings.multiAgentMode : null
+  const tools = new ToolSet(thread, model, await thread.services.mcp.list(thread.id), agentMode)
   const runtime = new ToolRuntime(tools, turn, thread.services.nowMs)
   for (let attempt = 1; ; attempt++) {
     const reader = new ResponseReader(readerEvents(thread, turn, runtime))
@@ -62,7 +70,13 @@ async function sample(thread: ThreadRuntime, turn: ActiveTurn, model: ModelInfo)
         await finishTools(thread, runtime)
         if (!again) throw failure
         // Its finished calls are answered now, so a new request simply goes on from there.
-        return { usage: null, toolCalls: runtime.started, continues: true, preempted: false, stop: null }
+        return {
+          usage: null,
+          toolCalls: runtime.started,
+          continues: true,
+          preempted: false,
+          stop: null,
+        }
       }
       thread.emit('error', {
         threadId: thread.id,
@@ -77,6 +91,7 @@ async function sample(thread: ThreadRuntime, turn: ActiveTurn, model: ModelInfo)
       await pause(backOffMs(attempt, failure.retryAfterMs), turn.signal)
       continue
     }
+    if (stream.kind === 'completed') hooks.onResponse(turn, reader)
     const stop = await finishTools(thread, runtime)
     return {
       usage: reader.usage,

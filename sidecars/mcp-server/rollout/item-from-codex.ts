@@ -3,6 +3,8 @@
  * -> items of the protocol. Our own files hold the protocol's form already.
  */
 import type {
+  AgentState,
+  AgentToolCallItem,
   CommandAction,
   CommandExecutionItem,
   FileChange,
@@ -74,6 +76,8 @@ export function itemFromCodex(stored: Stored): ThreadItem | null {
         readOnlyHint: (stored.readOnlyHint as boolean | undefined) ?? null,
         durationMs: milliseconds(stored.duration),
       }
+    case 'CollabAgentToolCall':
+      return agentToolItem(id, stored)
     case 'WebSearch':
       return { type: 'webSearch', id, query: text(stored.query), action: stored.action ?? null }
     case 'ImageView':
@@ -98,6 +102,47 @@ const SOURCES: Record<string, CommandExecutionItem['source']> = {
   user_shell: 'userShell',
   unified_exec_startup: 'unifiedExecStartup',
   unified_exec_interaction: 'unifiedExecInteraction',
+}
+
+const AGENT_TOOLS: Record<string, AgentToolCallItem['tool']> = {
+  spawn_agent: 'spawnAgent',
+  send_input: 'sendInput',
+  resume_agent: 'resumeAgent',
+  wait: 'wait',
+  close_agent: 'closeAgent',
+  send_message: 'sendMessage',
+  followup_task: 'followupTask',
+  interrupt_agent: 'interruptAgent',
+  list_agents: 'listAgents',
+}
+
+function agentToolItem(id: string, stored: Stored): AgentToolCallItem | null {
+  const tool = AGENT_TOOLS[text(stored.tool)]
+  if (!tool) return null
+  const states = Object.entries((stored.agents_states ?? {}) as Stored).map(([agent, state]) => [
+    agent,
+    agentState(state),
+  ])
+  return {
+    type: 'collabAgentToolCall',
+    id,
+    tool,
+    status: stored.status === 'completed' ? 'completed' : 'failed',
+    senderThreadId: text(stored.sender_thread_id),
+    receiverThreadIds: (stored.receiver_thread_ids as string[] | undefined) ?? [],
+    prompt: typeof stored.prompt === 'string' ? stored.prompt : null,
+    model: typeof stored.model === 'string' ? stored.model : null,
+    reasoningEffort: typeof stored.reasoning_effort === 'string' ? stored.reasoning_effort : null,
+    agentsStates: Object.fromEntries(states),
+  }
+}
+
+/** A word, or an object that holds the last message. */
+function agentState(stored: unknown): AgentState {
+  const [word, message] =
+    typeof stored === 'string' ? [stored, null] : (Object.entries((stored ?? {}) as Stored)[0] ?? ['not_found', null])
+  const status = word.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as AgentState['status']
+  return { status, message: typeof message === 'string' ? message : null }
 }
 
 function commandItem(id: string, stored: Stored): CommandExecutionItem {

@@ -2,12 +2,12 @@
  * Records of one thread -> rows of the index. Live writes and files read later go through here, so that
  * a rebuilt index equals one that grew.
  */
-import type { GitInfo, ThreadSource } from '../../protocol/app-server/thread.ts'
+import type { GitInfo } from '../../protocol/app-server/thread.ts'
 import { itemFromCodex } from './item-from-codex.ts'
 import { pathFromUri } from './path-from-uri.ts'
 import type { RecordPayload, RolloutRecord } from './rollout-record.ts'
 import type { WrittenRecord } from './rollout-writer.ts'
-import type { HistoryBase, StoredThread } from './stored-thread.ts'
+import { sourceOfMeta, type HistoryBase, type StoredThread } from './stored-thread.ts'
 import type { ThreadIndex, ThreadRow } from './thread-index.ts'
 
 const PREVIEW_CHARACTERS = 500
@@ -34,7 +34,7 @@ export function threadFromMeta(meta: RecordPayload, path: string, archived: bool
     modelProvider: text(meta.model_provider, ''),
     model: null,
     reasoningEffort: null,
-    source: (meta.source as ThreadSource | undefined) ?? 'unknown',
+    source: sourceOfMeta(meta.source),
     originator: maybe(meta.originator),
     threadSource: maybe(meta.thread_source),
     cliVersion: text(meta.cli_version, ''),

@@ -49,6 +49,8 @@ function textsOf(item: ThreadItem): string[] {
       return [item.server, item.tool, JSON.stringify(item.arguments) ?? '', JSON.stringify(item.result) ?? '']
     case 'dynamicToolCall':
       return [item.tool, JSON.stringify(item.arguments) ?? '', JSON.stringify(item.contentItems) ?? '']
+    case 'collabAgentToolCall':
+      return [item.prompt ?? '', ...Object.values(item.agentsStates).map(({ message }) => message ?? '')]
     case 'webSearch':
       return [item.query]
     case 'imageView':

@@ -6,10 +6,10 @@ import { rmSync } from 'node:fs'
 import type { ThreadSource } from '../../protocol/app-server/thread.ts'
 import type { RecordPayload } from './rollout-record.ts'
 import { openSqlite, type SqlDatabase, type SqlStatement, type SqlValue } from './sqlite.ts'
-import type { StoredThread } from './stored-thread.ts'
+import { agentOf, type StoredThread } from './stored-thread.ts'
 
 /** Raised when a table changes; an index of another version is thrown away and built again. */
-const INDEX_VERSION = 3
+const INDEX_VERSION = 4
 
 const SCHEMA = `
 create table if not exists threads (
@@ -20,6 +20,7 @@ create table if not exists threads (
 create index if not exists threads_by_update on threads (archived, updated_at, id);
 create index if not exists threads_by_creation on threads (archived, created_at, id);
 create index if not exists threads_by_path on threads (path);
+create index if not exists threads_by_parent on threads (parent_id) where parent_id is not null;
 create table if not exists facts (name text primary key, value) without rowid;
 create table if not exists thread_states (thread_id text primary key, turn_context text, extras text) without rowid;
 create table if not exists turns (
@@ -34,6 +35,9 @@ create index if not exists items_by_turn on items (thread_id, turn_id, ordinal);
 `
 
 const ROW = 'select threads.*, turn_context, extras from threads left join thread_states on thread_id = id'
+/** Ids of all threads below one. */
+const DESCENDANTS =
+  'with recursive below (id) as (select id from threads where parent_id = ? union select t.id from threads t join below on t.parent_id = below.id) select id from below'
 /** Prepared statements kept. */
 const MAX_STATEMENTS = 200
 
@@ -76,7 +80,10 @@ export interface ThreadQuery {
   sources: readonly string[] | null
   cwds: readonly string[] | null
   searchTerm: string | null
+  /** Children of this thread. */
   parentId: string | null
+  /** Children of this thread, and theirs. */
+  ancestorId: string | null
   includedIds: readonly string[] | null
   excludedIds: readonly string[] | null
 }
@@ -200,6 +207,13 @@ export class ThreadIndex {
   threadAt(path: string): ThreadRow | null {
     const row = this.sql(`${ROW} where path = ?`).get(path)
     return row ? threadRow(row) : null
+  }
+
+  /** Ids of all threads below one, nearest first. */
+  descendants(id: string): string[] {
+    return this.sql(DESCENDANTS)
+      .all(id)
+      .map((row) => String(row.id))
   }
 
   /** How far each file was read, for paths from the first (with it) up to the second (without it). */
@@ -383,13 +397,17 @@ function conditions(query: ThreadQuery): { where: string[]; values: SqlValue[] }
     values.push(...list)
   }
   among('model_provider', query.modelProviders)
-  among('source', query.sources)
+  among('source', query.sources && query.sources.flatMap(kindsOf))
   among('cwd', query.cwds)
   among('id', query.includedIds)
   among('id', query.excludedIds, 'not')
   if (query.parentId !== null) {
     where.push('parent_id = ?')
     values.push(query.parentId)
+  }
+  if (query.ancestorId !== null) {
+    where.push(`id in (${DESCENDANTS})`)
+    values.push(query.ancestorId)
   }
   const words = searchable(query.searchTerm ?? '').trim()
   if (words !== '') {
@@ -404,10 +422,18 @@ function conditions(query: ThreadQuery): { where: string[]; values: SqlValue[] }
   return { where, values }
 }
 
+const AGENT_KINDS = ['subAgentThreadSpawn', 'subAgentReview', 'subAgentCompact', 'subAgentOther']
+
+/** The kinds that a filter's word means. */
+const kindsOf = (word: string): string[] => (word === 'subAgent' ? AGENT_KINDS : [word])
+
 /** The word a filter compares: custom and sub-agent sources count as their kind. */
 export function sourceKind(source: ThreadSource): string {
   if (typeof source === 'string') return source
-  return 'custom' in source ? 'custom' : 'subAgent'
+  if ('custom' in source) return 'custom'
+  if (agentOf(source)) return 'subAgentThreadSpawn'
+  if (source.subAgent === 'review') return 'subAgentReview'
+  return source.subAgent === 'compact' ? 'subAgentCompact' : 'subAgentOther'
 }
 
 function indexedItem(row: Record<string, SqlValue>): IndexedItem {

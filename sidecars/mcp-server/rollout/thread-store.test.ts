@@ -79,6 +79,7 @@ const everything: Omit<ThreadQuery, 'after'> = {
   cwds: null,
   searchTerm: null,
   parentId: null,
+  ancestorId: null,
   includedIds: null,
   excludedIds: null,
 }

@@ -132,6 +132,12 @@ export class ThreadStore {
     return this.index.thread(threadId)
   }
 
+  /** Ids of the child agents of a thread, and of theirs, as far as files of theirs are known. */
+  async descendants(threadId: string): Promise<string[]> {
+    await this.readyForLists()
+    return this.index.descendants(threadId)
+  }
+
   /** The newest record of what is kept with a thread. */
   extras(threadId: string): RecordPayload | null {
     return this.index.thread(threadId)?.extras ?? null

@@ -10,6 +10,7 @@ import type {
   Turn,
   TurnError,
   ReadState,
+  TokenUsageBreakdown,
 } from './thread.ts'
 
 interface OfThread {
@@ -97,7 +98,9 @@ export interface NotificationMap {
   }
   'fuzzyFileSearch/sessionUpdated': { sessionId: string; query: string; files: unknown[] }
   'fuzzyFileSearch/sessionCompleted': { sessionId: string }
+  /** These two only for threads that were started with `experimentalRawEvents`. */
   'rawResponseItem/completed': OfTurn & { item: unknown }
+  'rawResponse/completed': OfTurn & { responseId: string | null; usage: TokenUsageBreakdown | null }
   'thread/realtime/started': OfThread & { realtimeSessionId: string | null; version: string }
   'thread/realtime/sdp': OfThread & { sdp: string }
   'thread/realtime/itemAdded': OfThread & { item: unknown }

@@ -93,6 +93,34 @@ export interface DynamicToolCallItem extends ItemBase {
   success: boolean | null
   durationMs: number | null
 }
+export type AgentStatus = 'pendingInit' | 'running' | 'interrupted' | 'completed' | 'errored' | 'shutdown' | 'notFound'
+/** How a child agent stands; `message` is its last words, or what went wrong. */
+export interface AgentState {
+  status: AgentStatus
+  message: string | null
+}
+export interface AgentToolCallItem extends ItemBase {
+  type: 'collabAgentToolCall'
+  /** The last four only from other servers. */
+  tool:
+    | 'spawnAgent'
+    | 'sendInput'
+    | 'resumeAgent'
+    | 'wait'
+    | 'closeAgent'
+    | 'sendMessage'
+    | 'followupTask'
+    | 'interruptAgent'
+    | 'listAgents'
+  status: 'inProgress' | 'completed' | 'failed' | 'interrupted'
+  senderThreadId: string
+  receiverThreadIds: string[]
+  prompt: string | null
+  model: string | null
+  reasoningEffort: string | null
+  /** By thread id. */
+  agentsStates: Record<string, AgentState>
+}
 export interface WebSearchItem extends ItemBase {
   type: 'webSearch'
   query: string
@@ -119,6 +147,7 @@ export type ThreadItem =
   | FileChangeItem
   | McpToolCallItem
   | DynamicToolCallItem
+  | AgentToolCallItem
   | WebSearchItem
   | ImageViewItem
   | ReviewModeItem

@@ -133,7 +133,7 @@ export interface SettingsBlock {
   activePermissionProfile: unknown
   reasoningEffort: string | null
   disabledPluginIds: string[]
-  multiAgentMode: string
+  multiAgentMode: string | { custom: string }
 }
 
 /** `thread/settings/updated`. */
@@ -150,7 +150,7 @@ export interface ThreadSettings {
   effort: string | null
   summary: string | null
   collaborationMode: CollaborationMode | null
-  multiAgentMode: string
+  multiAgentMode: string | { custom: string }
   personality: string | null
   disabledPluginIds: string[]
 }

@@ -119,6 +119,7 @@ export function keepingMethods(context: ServerContext): Record<string, Method> {
               cwds: null,
               searchTerm,
               parentId: null,
+              ancestorId: null,
               includedIds: null,
               excludedIds: null,
             },

@@ -1,5 +1,6 @@
 /** What the methods work with. */
 import type { Emit } from '../../../protocol/app-server/notifications.ts'
+import type { ChildAgents } from '../../engine/child-agents.ts'
 import type { EngineServices } from '../../engine/services.ts'
 import type { Settings } from '../../engine/thread-settings.ts'
 import type { ProviderSecrets } from '../../model/provider-secrets.ts'
@@ -23,6 +24,7 @@ export interface ServerContext {
   requests: PendingRequests
   configFile: ConfigFile
   mcp: McpConnections
+  agents: ChildAgents
   readStates: ReadStates
   keeper: ThreadKeeper
   /** A thread as lists show it, loaded or not. */

@@ -55,6 +55,8 @@ export class ThreadLifecycle {
     threads.cancelUnload(thread)
     this.context.mcp.prepare(params.threadId, config)
     this.context.subscribe(connection, params.threadId)
+    const agents = this.openAgents(params.threadId)
+    for (const id of agents) this.context.subscribe(connection, id)
     const turns = params.excludeTurns === true ? [] : await this.turnsOf(thread.stored)
     const view = this.view(thread.stored, turns)
     if (thread.session.usage && turns.length > 0)
@@ -69,7 +71,7 @@ export class ThreadLifecycle {
     after(() => {
       if (goal) connection.notify('thread/goal/updated', { threadId: params.threadId, turnId: null, goal })
       else connection.notify('thread/goal/cleared', { threadId: params.threadId })
-      this.context.requests.replay(params.threadId, connection)
+      for (const id of [params.threadId, ...agents]) this.context.requests.replay(id, connection)
     })
     return {
       thread: view,
@@ -77,6 +79,13 @@ export class ThreadLifecycle {
       collaborationMode: thread.session.settings.collaborationMode,
       ...(await this.firstPage(thread, params)),
     }
+  }
+
+  /** Ids of the open child agents of a thread, and of theirs. */
+  private openAgents(threadId: string): string[] {
+    return this.context.threads
+      .children(threadId)
+      .flatMap(({ session }) => [session.id, ...this.openAgents(session.id)])
   }
 
   async fork(params: Loose & { threadId: string }, { connection, after }: MethodCall): Promise<unknown> {
@@ -160,7 +169,8 @@ export class ThreadLifecycle {
     if (params.sortKey === 'section_position' || params.sectionId !== undefined)
       return { data: [], readStates: {}, nextCursor: null, backwardsCursor: null }
     const providers = params.modelProviders ?? [await this.defaultProvider()]
-    const sources = params.sourceKinds && params.sourceKinds.length > 0 ? params.sourceKinds : DEFAULT_SOURCES
+    const isOfAgents = params.parentThreadId !== undefined || params.ancestorThreadId !== undefined
+    const namedSources = params.sourceKinds && params.sourceKinds.length > 0 ? params.sourceKinds : null
     const cwds =
       typeof params.cwd === 'string' ? [params.cwd] : Array.isArray(params.cwd) ? (params.cwd as string[]) : null
     const found = await this.context.store.list(
@@ -170,10 +180,12 @@ export class ThreadLifecycle {
         descending: params.sortDirection !== 'asc',
         limit: limitOf(params.limit),
         modelProviders: providers.length === 0 ? null : providers,
-        sources,
+        // Child agents are never interactive; who asks for them means them.
+        sources: namedSources ?? (isOfAgents ? null : DEFAULT_SOURCES),
         cwds,
         searchTerm: params.searchTerm ?? null,
-        parentId: params.parentThreadId ?? params.ancestorThreadId ?? null,
+        parentId: params.parentThreadId ?? null,
+        ancestorId: params.ancestorThreadId ?? null,
         includedIds: params.includedThreadIds ?? null,
         excludedIds: params.excludedThreadIds ?? null,
       },
@@ -298,6 +310,7 @@ export class ThreadLifecycle {
           (typeof config.developer_instructions === 'string' ? config.developer_instructions : null),
         compactPrompt: typeof config.compact_prompt === 'string' ? config.compact_prompt : null,
         dynamicTools: dynamicTools(params.dynamicTools),
+        rawEvents: params.experimentalRawEvents === true,
         liveConfig,
         services: this.context.servicesFor(liveConfig, originator),
       },

@@ -29,8 +29,16 @@ const page = { cursor: optional(string), limit: optional(integer(1)), sortDirect
 export function threadMethods(context: ServerContext): Record<string, Method> {
   const { threads, store } = context
   const lifecycle = new ThreadLifecycle(context)
+  /** A thread and its child agents, on disk or not, the thread first. */
+  const eachOfTree = async (threadId: string, work: (id: string) => Promise<void>): Promise<void> => {
+    const below = await store.descendants(threadId)
+    for (const id of [threadId, ...below]) await work(id)
+  }
   return {
-    'thread/start': method(anyParams, { run: (params, call) => lifecycle.start(params, call) }),
+    'thread/start': method(anyParams, {
+      experimentalFields: ['environments', 'dynamicTools', 'multiAgentMode', 'experimentalRawEvents'],
+      run: (params, call) => lifecycle.start(params, call),
+    }),
     'thread/resume': method(withThread, {
       queue: (params) => ({ key: `thread:${params.threadId}`, access: 'exclusive' }),
       run: (params, call) => lifecycle.resume(params, call),
@@ -149,26 +157,32 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
     'thread/archive': method(threadOnly, {
       queue: threadQueue,
       run: async ({ threadId }, { after }) => {
-        await threads.unload(threadId)
-        await store.setArchived(threadId, true)
-        after(() => context.emit('thread/archived', { threadId }))
+        await eachOfTree(threadId, async (id) => {
+          await threads.unload(id)
+          await store.setArchived(id, true)
+          after(() => context.emit('thread/archived', { threadId: id }))
+        })
         return {}
       },
     }),
     'thread/unarchive': method(threadOnly, {
       queue: threadQueue,
       run: async ({ threadId }, { after }) => {
-        const stored = await store.setArchived(threadId, false)
-        after(() => context.emit('thread/unarchived', { threadId }))
-        return { thread: lifecycle.view(stored, []) }
+        await eachOfTree(threadId, async (id) => {
+          await store.setArchived(id, false)
+          after(() => context.emit('thread/unarchived', { threadId: id }))
+        })
+        return { thread: lifecycle.view(await lifecycle.stored(threadId), []) }
       },
     }),
     'thread/delete': method(threadOnly, {
       queue: threadQueue,
       run: async ({ threadId }, { after }) => {
-        await threads.unload(threadId)
-        await store.delete(threadId)
-        after(() => context.emit('thread/deleted', { threadId }))
+        await eachOfTree(threadId, async (id) => {
+          await threads.unload(id)
+          await store.delete(id)
+          after(() => context.emit('thread/deleted', { threadId: id }))
+        })
         return {}
       },
     }),

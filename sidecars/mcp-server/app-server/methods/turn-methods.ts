@@ -13,6 +13,7 @@ import {
 } from '../../../protocol/decode.ts'
 import type { UserInput } from '../../../protocol/app-server/thread-item.ts'
 import type { PendingInput } from '../../engine/active-turn.ts'
+import { agentMail } from '../../engine/mailbox.ts'
 import { reviewPrompt } from '../../engine/review.ts'
 import { method, threadQueue, type Method } from '../method-table.ts'
 import { overridesOf } from '../thread-settings-source.ts'
@@ -148,9 +149,9 @@ export function turnMethods(server: ServerContext): Record<string, Method> {
       {
         experimental: true,
         queue: threadQueue,
-        run: async ({ threadId, ...mail }) => {
-          if (mail.text.trim() === '') throw invalidRequest('text must not be empty')
-          await refusals(session(threadId).receiveMail(mail))
+        run: async ({ threadId, from, text, triggersTurn }) => {
+          if (text.trim() === '') throw invalidRequest('text must not be empty')
+          await refusals(session(threadId).receiveMail({ text: agentMail(from, text), triggersTurn }))
           return {}
         },
       },

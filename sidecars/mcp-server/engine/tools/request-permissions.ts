@@ -10,6 +10,11 @@ export function requestPermissionsTool(thread: ThreadRuntime): ToolHandler {
   return {
     parallel: false,
     run: async (call, turn, signal) => {
+      const { approvalPolicy } = turn.settings
+      if (approvalPolicy === 'never')
+        throw new ToolFailure('the approval policy is Never; permissions cannot be requested')
+      if (typeof approvalPolicy === 'object' && !approvalPolicy.granular.request_permissions)
+        throw new ToolFailure('the approval policy of this thread does not let permissions be requested')
       const args = argumentsOf(call)
       const asked = (args.permissions ?? {}) as {
         network?: { enabled?: boolean }
@@ -60,7 +65,8 @@ export function requestPermissionsTool(thread: ThreadRuntime): ToolHandler {
           signal.throwIfAborted()
           throw new ToolFailure(`the permissions were not granted: ${(error as Error).message}`)
         })
-      const granted = await limitToAsked(answer.permissions, write, permissions.network?.enabled === true)
+      const given = limitToAsked(answer.permissions ?? {}, permissions)
+      const granted = await grantsOf(given)
       const scope = answer.scope === 'session' ? 'session' : 'turn'
       if (scope === 'session') {
         for (const root of granted.write) thread.approvals.writeRoots.add(root)
@@ -71,7 +77,7 @@ export function requestPermissionsTool(thread: ThreadRuntime): ToolHandler {
       }
       const { words } = answer
       return {
-        content: JSON.stringify({ permissions: answer.permissions ?? {}, scope, ...(words ? { message: words } : {}) }),
+        content: JSON.stringify({ permissions: given, scope, ...(words ? { message: words } : {}) }),
         success: true,
       }
     },
@@ -81,17 +87,37 @@ export function requestPermissionsTool(thread: ThreadRuntime): ToolHandler {
 const entry = (path: string, access: string) => ({ path: { type: 'path', path }, access })
 
 /** A client may grant less than was asked, never more. */
-async function limitToAsked(
-  answer: AdditionalPermissions | undefined,
-  asked: readonly string[],
-  network: boolean,
-): Promise<{ write: string[]; network: boolean }> {
-  const named = new Set([
-    ...(answer?.fileSystem?.write ?? []),
-    ...(answer?.fileSystem?.entries ?? []).flatMap((e) =>
-      e.access === 'write' ? [String((e.path as { path?: unknown }).path ?? e.path)] : [],
-    ),
-  ])
-  const write = await Promise.all(asked.filter((path) => named.has(path)).map((path) => resolveTarget(path)))
-  return { write, network: network && answer?.network?.enabled === true }
+function limitToAsked(given: AdditionalPermissions, asked: AdditionalPermissions): AdditionalPermissions {
+  const files = asked.fileSystem
+  const { fileSystem } = given
+  const among = (paths: string[] | undefined, wanted: string[] | undefined): string[] =>
+    (paths ?? []).filter((path) => wanted?.includes(path))
+  const write = among(fileSystem?.write, files?.write)
+  const read = among(fileSystem?.read, files?.read)
+  const entries = (fileSystem?.entries ?? []).filter(
+    (e) => (e.access === 'write' ? files?.write : files?.read)?.includes(pathOf(e)) === true,
+  )
+  return {
+    ...(asked.network?.enabled && given.network?.enabled ? { network: { enabled: true } } : {}),
+    ...(write.length + read.length + entries.length > 0
+      ? {
+          fileSystem: {
+            ...(read.length > 0 && { read }),
+            ...(write.length > 0 && { write }),
+            ...(entries.length > 0 && { entries }),
+          },
+        }
+      : {}),
+  }
+}
+
+const pathOf = ({ path }: { path: unknown }): string => String((path as { path?: unknown } | null)?.path ?? path)
+
+async function grantsOf({
+  fileSystem,
+  network,
+}: AdditionalPermissions): Promise<{ write: string[]; network: boolean }> {
+  const entries = (fileSystem?.entries ?? []).filter(({ access }) => access === 'write').map(pathOf)
+  const paths = [...new Set([...(fileSystem?.write ?? []), ...entries])]
+  return { write: await Promise.all(paths.map((path) => resolveTarget(path))), network: network?.enabled === true }
 }
