@@ -1,5 +1,4 @@
 import type { ApprovalView, WhyView } from '../../preload/api.ts'
-import type { Decision } from '../../sidecars/protocol/decision.ts'
 import { UNKNOWN_SESSION, type SessionId } from '../../sidecars/protocol/ids.ts'
 import { decidingStep, type Judgement } from '../rules/rules.ts'
 import type { ApprovalRequest, Ending } from './request-book.ts'
@@ -53,17 +52,4 @@ export function whyView(judgement: Judgement): WhyView {
   if (!step) return { summary: 'no rule matches', nearly: null }
   const summary = judgement.chain.length > 1 ? `${step.about}: ${step.because}` : step.because
   return { summary, nearly: step.nearly ?? judgement.chain.find((other) => other.nearly)?.nearly ?? null }
-}
-
-/** "It was allowed once by you in the window at 10:22:03." */
-export function alreadyDecided({ verdict, scope, actor, decidedAtMs }: Decision): string {
-  const range = { once: 'once', session: 'for the session', always: 'always' }[scope]
-  const who =
-    actor.kind === 'person'
-      ? `by you ${actor.via === 'window' ? 'in the window' : 'on the command line'}`
-      : actor.kind === 'rule'
-        ? 'by a rule'
-        : 'by the default policy'
-  const time = new Date(decidedAtMs).toTimeString().slice(0, 8)
-  return `It was already ${verdict === 'allow' ? 'allowed' : 'denied'} ${range} ${who} at ${time}.`
 }

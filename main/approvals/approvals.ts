@@ -8,7 +8,8 @@ import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
 import type { Audit } from '../audit/audit.ts'
 import type { Judgement, Rules } from '../rules/rules.ts'
 import { recordAsked, recordEnding } from './approval-records.ts'
-import { alreadyDecided, approvalView, whyView, type ShownSession } from './approval-view.ts'
+import { approvalView, whyView, type ShownSession } from './approval-view.ts'
+import { alreadyDecided } from './decision-words.ts'
 import { decideByGate, FULL_JOURNAL } from './gate-decision.ts'
 import { judgedOf, makeLasting, offeredScopes, previewLasting } from './lasting-decision.ts'
 import {
@@ -57,8 +58,6 @@ export interface AskOptions {
   signal: AbortSignal
   /** One clause, read when the signal fires. */
   whyGone(): string
-  /** Told when the question became a card. */
-  onPending?(id: RequestId): void
 }
 
 export interface Answer {
@@ -256,7 +255,6 @@ export class Approvals {
         recordAsked(this.options.audit, request)
       }
       this.publishPending(this.book.get(id)!)
-      ask.onPending?.(id)
     })
   }
 

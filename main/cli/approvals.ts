@@ -1,8 +1,9 @@
 import type { ApprovalView } from '../../preload/api.ts'
+import { alreadyDecided } from '../approvals/decision-words.ts'
 import { readArguments, type Command } from './command.ts'
 import { withHost } from './connect.ts'
 import { subjectDetails, subjectLine } from './describe-subject.ts'
-import { age, printJson, printLine, table, visible } from './print.ts'
+import { age, LINE_LIMIT, NAME_LIMIT, printJson, printLine, shortened, table, visible } from './print.ts'
 
 export const approvals: Command = {
   name: 'approvals',
@@ -37,8 +38,8 @@ Decide with gatehouse approve ID or gatehouse deny ID.`,
             approval.id,
             approval.state,
             age(approval.askedAtMs),
-            visible(approval.agentName),
-            subjectLine(approval.subject),
+            shortened(visible(approval.agentName), NAME_LIMIT),
+            shortened(subjectLine(approval.subject), LINE_LIMIT),
           ]),
         ),
       )
@@ -55,9 +56,7 @@ function describe(approval: ApprovalView): string[] {
     ...(approval.why.nearly === null ? [] : [`nearly   ${visible(approval.why.nearly)}`]),
     ...(approval.reason === null ? [] : [`it says  ${visible(approval.reason)}`]),
     ...(approval.refused === null ? [] : [`refused  by its sandbox before: ${visible(approval.refused)}`]),
-    ...(approval.decision === null
-      ? []
-      : [`decision ${approval.decision.verdict} (${approval.decision.scope}) by ${approval.decision.actor.kind}`]),
+    ...(approval.decision === null ? [] : [`decision ${alreadyDecided(approval.decision)}`]),
     `scopes   ${approval.scopes.join(', ')}`,
   ]
 }

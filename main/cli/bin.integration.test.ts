@@ -63,11 +63,14 @@ test.each(['16.20.2', '18.14.9'])('Node %s is refused with the version that is n
   expect(stderr).toContain(`Node 18.15 or newer is needed, this is ${version}`)
 })
 
-test('the built exec server, MCP server and proxy tell their usage through it', () => {
+test('the built sidecars and their companions tell their usage through it', () => {
   for (const [name, word] of [
     ['exec-server', '--listen'],
     ['mcp-server', '--listen'],
     ['proxy', '--http'],
+    ['app-server', '--listen'],
+    ['responses-proxy', '--port'],
+    ['stdio-to-uds', 'SOCKET'],
   ] as const) {
     const { status, stdout, stderr } = start(resolve('bin/gatehouse'), [name, '--help'])
     expect([name, status, `${stdout}${stderr}`]).toEqual([name, 0, expect.stringContaining(word)])

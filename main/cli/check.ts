@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { decidingStep, stepText, stepView, type Judgement } from '../../sidecars/rules/judgement.ts'
 import { judgeCommand, judgeShellText, type CommandContext } from '../../sidecars/rules/judge-command.ts'
@@ -11,6 +11,7 @@ import { pathsOutside, realTarget } from '../../sidecars/rules/writable-places.t
 import { hostFolders } from '../control/data-folder.ts'
 import { readRulesAtRest, type RulesAtRest } from '../rules/rules-at-rest.ts'
 import { CommandError, UsageError, type Command } from './command.ts'
+import { currentFolder } from './current-folder.ts'
 import { printLine, visible, warn } from './print.ts'
 
 const EXIT_CODES: Record<Effect, number> = { allow: 0, ask: 10, deny: 20 }
@@ -80,7 +81,7 @@ function readQuestion(argv: string[]): Question {
     throw new UsageError(`unexpected argument ${JSON.stringify(positionals[0])}; put -- before the command`)
   if (values.shell !== undefined && words !== undefined)
     throw new UsageError('give the command either as --shell TEXT or behind --, not both')
-  const cwd = resolve(values.cwd ?? '.')
+  const cwd = isAbsolute(values.cwd ?? '') ? resolve(values.cwd ?? '') : resolve(currentFolder(), values.cwd ?? '')
   if (values.cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
     throw new UsageError(`--cwd: ${values.cwd} is not a folder`)
   const common = { asJson: values.json === true, ruleFiles: values.rules ?? [], cwd, writable: values.writable ?? [] }

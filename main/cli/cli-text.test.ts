@@ -4,7 +4,7 @@ import { readArguments, UsageError } from './command.ts'
 import { subjectDetails, subjectLine } from './describe-subject.ts'
 import { assignment } from './env.ts'
 import { findById } from './find-by-id.ts'
-import { age, shellQuoted, table, visible, visibleLines } from './print.ts'
+import { age, countOf, shellQuoted, shortened, table, visible, visibleLines } from './print.ts'
 import { exitCodeOf, readRunArguments } from './run.ts'
 
 describe('text that agents wrote', () => {
@@ -64,6 +64,7 @@ describe('arguments', () => {
     expect(readRunArguments(['--', '-odd-name'])).toEqual({ command: ['-odd-name'], wantsTty: true })
     expect(() => readRunArguments(['--tty', 'ls'])).toThrow('unknown option --tty')
     expect(() => readRunArguments(['--'])).toThrow('COMMAND is missing')
+    expect(() => readRunArguments(['--', '', 'x'])).toThrow('COMMAND is empty')
   })
 
   test('an id may be shortened while it fits only one', () => {
@@ -86,6 +87,17 @@ test('exit codes are those of shells', () => {
 test('variables are quoted so that the shell takes them as they are', () => {
   expect(assignment('sh', 'A', "x'y $(z)")).toBe(`export A='x'\\''y $(z)'`)
   expect(assignment('fish', 'A', "x'y\\")).toBe(`set -gx A 'x\\'y\\\\'`)
+})
+
+test('long text is cut where it is only named, and counts are words', () => {
+  expect(shortened('abcdef', 6)).toBe('abcdef')
+  expect(shortened('abcdefg', 6)).toBe('abcde…')
+  expect(shortened('abcd😀fg', 6)).toBe('abcd…')
+  expect([0, 1, 2].map((count) => countOf(count, 'process', 'processes'))).toEqual([
+    '0 processes',
+    '1 process',
+    '2 processes',
+  ])
 })
 
 test('tables align and ages are short', () => {

@@ -1,9 +1,10 @@
 import type { ApprovalView, Scope, Verdict } from '../../preload/api.ts'
+import { alreadyDecided } from '../approvals/decision-words.ts'
 import { CommandError, readArguments, UsageError, type Command } from './command.ts'
 import { withHost } from './connect.ts'
 import { subjectLine } from './describe-subject.ts'
 import { findById } from './find-by-id.ts'
-import { printLine, visible } from './print.ts'
+import { LINE_LIMIT, printLine, shortened, visible } from './print.ts'
 
 const SCOPES: readonly Scope[] = ['once', 'session', 'always']
 
@@ -58,17 +59,17 @@ async function decide(id: string, verdict: Verdict, scope: Scope, reason: string
       ...(reason === undefined ? {} : { reason }),
     })
     if (!result.ok) throw new CommandError(visible(result.message))
-    printLine(`${verdict === 'allow' ? 'allowed' : 'denied'} (${scope}): ${subjectLine(approval.subject)}`)
+    printLine(
+      `${verdict === 'allow' ? 'allowed' : 'denied'} (${scope}): ${shortened(subjectLine(approval.subject), LINE_LIMIT)}`,
+    )
     if (rule) printLine(`rule: ${visible(rule.text)}\nstored in ${visible(rule.storedIn)}`)
     return 0
   })
 }
 
 function requireDecidable(approval: ApprovalView, scope: Scope): void {
-  if (approval.state === 'decided') {
-    const { verdict, actor } = approval.decision ?? { verdict: 'decided', actor: { kind: 'someone' } }
-    throw new CommandError(`${approval.id} was decided before: ${verdict}, by ${actor.kind}`)
-  }
+  if (approval.state === 'decided' && approval.decision)
+    throw new CommandError(`${approval.id}: ${alreadyDecided(approval.decision)}`)
   if (approval.state !== 'pending')
     throw new CommandError(
       `${approval.id} is ${approval.state}: ${visible(approval.endedBecause ?? 'nobody asks any more')}`,

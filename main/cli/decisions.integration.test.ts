@@ -1,7 +1,8 @@
 /** Rules, decisions and wrong command lines, from the built files. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ApprovalView } from '../../preload/api.ts'
 import { ControlClient } from '../control/control-client.ts'
@@ -88,7 +89,10 @@ describe('rules and decisions', () => {
     await answer(3)
     expect(existsSync(canary)).toBe(true)
     const again = await home.run(['approve', second.id])
-    expect([again.exitCode, again.stderr]).toEqual([1, expect.stringContaining('was decided before: allow, by person')])
+    expect([again.exitCode, again.stderr]).toEqual([
+      1,
+      expect.stringContaining('It was already allowed once by you on the command line at'),
+    ])
     agent.child.stdin?.end()
     expect((await agent.finished).exitCode).toBe(0)
   })
@@ -124,6 +128,7 @@ describe('wrong command lines', () => {
     [['status', '--jsn'], 2, "status: Unknown option '--jsn'"],
     [['approve'], 2, 'approve: ID is missing'],
     [['run'], 2, 'run: COMMAND is missing'],
+    [['run', ''], 2, 'run: COMMAND is empty'],
     [['logs', 'a', 'b'], 2, 'logs: unexpected argument "b"'],
     [['env', '--format', 'csh'], 2, '--format: expected sh, fish, json, got "csh"'],
     [['approvals'], 1, 'Gatehouse is not running; start the app, or run: gatehouse serve'],
@@ -134,9 +139,25 @@ describe('wrong command lines', () => {
     expect(finished.stderr).not.toContain('    at ')
   })
 
+  test.each([
+    [['run', 'ls'], 125],
+    [['check', '--', 'ls'], 1],
+    [['mcp'], 1],
+  ] as const)('%j in a folder that was deleted says so', async (args, exitCode) => {
+    const gone = join(home.homeDir, 'gone')
+    mkdirSync(gone)
+    const words = [process.execPath, resolve('bin/gatehouse'), ...args]
+    const { status, stderr } = spawnSync('sh', ['-c', 'rmdir "$PWD"; exec "$@"', 'sh', ...words], {
+      cwd: gone,
+      env: home.env,
+      encoding: 'utf8',
+    })
+    expect([status, stderr]).toEqual([exitCode, expect.stringContaining('cd to another one')])
+  })
+
   test('every command has help, and help for run stops at its command', async () => {
     const overview = (await home.run(['--help'])).stdout.toString()
-    for (const name of ['exec-server', 'mcp-server', 'proxy', 'responses-proxy', 'stdio-to-uds'])
+    for (const name of ['app-server', 'exec-server', 'mcp-server', 'proxy', 'responses-proxy', 'stdio-to-uds'])
       expect(overview).toContain(`  ${name} `)
     for (const name of ['serve', 'status', 'approvals', 'approve', 'deny', 'processes', 'logs', 'run', 'env', 'mcp']) {
       expect(overview).toContain(`  ${name}`)

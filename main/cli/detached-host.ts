@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, unlinkSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 import { readLiveHostFile, type HostFile } from '../control/host-file.ts'
 
 export interface DetachedHostOptions {
@@ -63,7 +63,9 @@ function launch({ command: [program, ...args], env }: DetachedHostOptions): Laun
   const path = join(tmpdir(), `gatehouse-start-${randomBytes(8).toString('hex')}`)
   const stderr = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
-  const child = spawn(program, args, { cwd: homedir(), env, detached: true, stdio: ['ignore', 'ignore', stderr] })
+  // The host must not hold on to the folder of whoever happened to need it first.
+  const cwd = existsSync(homedir()) ? homedir() : parse(process.execPath).root
+  const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'ignore', stderr] })
   child.unref()
   const launched: Launched = {
     endedAt: undefined,

@@ -36,11 +36,12 @@ const COMMANDS: readonly Command[] = [
 
 /** Run by bin/gatehouse without this bundle; listed here for the help. */
 const SIDECAR_COMMANDS: readonly [string, string][] = [
+  ['app-server', 'Agent sessions alone, for clients of the app-server protocol.'],
   ['exec-server', 'The exec server alone, e.g. --listen ws://127.0.0.1:0'],
   ['mcp-server', 'The MCP server alone, e.g. --listen stdio'],
   ['proxy', 'The network proxy alone, e.g. --http 127.0.0.1:0 --allow example.com'],
   ['responses-proxy', 'Lends a model key from stdin to local clients that do not see it.'],
-  ['stdio-to-uds', 'Connects stdin and stdout to a unix socket: gatehouse stdio-to-uds SOCKET'],
+  ['stdio-to-uds', 'Connects stdin and stdout to a unix socket, e.g. /run/some.sock'],
 ]
 
 const EXIT_USAGE = 2

@@ -1,5 +1,6 @@
 import { CommandError, readArguments, UsageError, type Command } from './command.ts'
 import { withHost } from './connect.ts'
+import { currentFolder } from './current-folder.ts'
 import { printJson, printLine } from './print.ts'
 
 const FORMATS = ['sh', 'fish', 'json'] as const
@@ -17,7 +18,8 @@ this terminal. A proxy that was started anew needs new variables.`,
   run: async (argv) => {
     const { values } = readArguments(argv, { format: { type: 'string' } })
     const format = readFormat(values.format)
-    const { environment } = await withHost(({ client }) => client.shellEnvironment(process.cwd(), process.ppid))
+    const cwd = currentFolder()
+    const { environment } = await withHost(({ client }) => client.shellEnvironment(cwd, process.ppid))
     if (Object.keys(environment).length === 0)
       throw new CommandError('the network proxy is not running; gatehouse status tells why')
     if (format === 'json') printJson(environment)

@@ -2,6 +2,7 @@ import { Console } from 'node:console'
 import { Relay, type AttachPoint } from '../../sidecars/mcp-server/client/index.ts'
 import { dataFolderPath, hostFolders } from '../control/data-folder.ts'
 import { readLiveHostFile, type HostFile } from '../control/host-file.ts'
+import { currentFolder } from './current-folder.ts'
 import { startDetachedHost } from './detached-host.ts'
 
 /** Below the 20 s and more that agents give an MCP server to start. */
@@ -24,7 +25,7 @@ export async function runMcpRelay(
   globalThis.console = new Console(process.stderr, process.stderr)
   const { lockDir } = hostFolders(dataFolderPath(env))
   const relay = new Relay({
-    agent: { input: process.stdin, output: process.stdout, cwd: process.cwd(), pid: process.ppid },
+    agent: { input: process.stdin, output: process.stdout, cwd: currentFolder(), pid: process.ppid },
     findHost: async () => attachPoint(await readLiveHostFile(lockDir)),
     startHost: async (signal) => {
       log('no host is running; starting one (gatehouse serve --until-idle)')

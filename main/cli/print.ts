@@ -19,6 +19,22 @@ export function visibleLines(text: string): string {
   return text.replaceAll(UNSAFE_BUT_LINES, escape)
 }
 
+/** Longer commands are cut in lists; what a decision is bound to is shown whole elsewhere. */
+export const LINE_LIMIT = 240
+/** Names of agents and sessions in lists. */
+export const NAME_LIMIT = 40
+
+/** At most `limit` characters, the last of them an ellipsis when some are missing. */
+export function shortened(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}
+
+/** "1 session", "3 sessions". */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
 /** A command as one could type it into a POSIX shell; arguments that need it are quoted. */
 export function shellQuoted(argv: readonly string[]): string {
   return argv

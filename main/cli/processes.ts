@@ -1,7 +1,7 @@
 import type { ProcessView } from '../../preload/api.ts'
 import { readArguments, type Command } from './command.ts'
 import { withHost } from './connect.ts'
-import { age, printJson, printLine, shellQuoted, table, visible } from './print.ts'
+import { age, LINE_LIMIT, NAME_LIMIT, printJson, printLine, shellQuoted, shortened, table, visible } from './print.ts'
 
 export const processes: Command = {
   name: 'processes',
@@ -31,8 +31,8 @@ Read their output with gatehouse logs ID.`,
             String(process.pid ?? '-'),
             describeState(process),
             age(process.startedAtMs),
-            visible(process.sessionTitle),
-            visible(shellQuoted(process.argv)),
+            shortened(visible(process.sessionTitle), NAME_LIMIT),
+            shortened(visible(shellQuoted(process.argv)), LINE_LIMIT),
           ]),
         ),
       )

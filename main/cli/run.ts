@@ -3,6 +3,7 @@ import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
 import type { RunExited } from '../control/control-protocol.ts'
 import { CommandError, UsageError, type Command } from './command.ts'
 import { connectOrStart } from './connect.ts'
+import { currentFolder } from './current-folder.ts'
 import { RemoteRun } from './remote-run.ts'
 import { forwardInput } from './run-input.ts'
 import { forwardSignals } from './run-signals.ts'
@@ -29,10 +30,10 @@ input and its signals; output comes back byte for byte. When no host runs, a hea
 ends when nobody needs it any more.
 
 Exit code: that of the command, 128+N when signal N ended it, ${EXIT_DENIED} denied or not executable,
-${EXIT_NOT_FOUND} not found,
-${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
+${EXIT_NOT_FOUND} not found, ${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
   run: async (argv) => {
     const { command, wantsTty } = readRunArguments(argv)
+    const cwd = currentFolder(EXIT_HOST_FAILED)
     const { client } = await connectOrStart().catch((error: Error) => {
       throw new CommandError(error.message, EXIT_HOST_FAILED)
     })
@@ -44,7 +45,7 @@ ${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
       await remote
         .start({
           argv: command,
-          cwd: process.cwd(),
+          cwd,
           env: ownEnvironment(),
           // A terminal that does not know its size (script, some CI) says 0.
           tty: isTty ? { columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 } : null,
@@ -79,6 +80,7 @@ export function readRunArguments(argv: string[]): { command: string[]; wantsTty:
   }
   const command = argv.slice(at)
   if (command.length === 0) throw new UsageError('COMMAND is missing')
+  if (command[0] === '') throw new UsageError('COMMAND is empty')
   return { command, wantsTty }
 }
 

@@ -86,12 +86,18 @@ interface Room {
 function accept(socket: Socket, options: ControlServerOptions, room: Room): void {
   const { clients } = room
   const transport = socketTransport('control client', socket, { maxLineBytes: MAX_LINE_BYTES })
+  // After the answer has left.
+  const turnAway = () => setImmediate(() => peer.close('no control/hello'))
   const peer = new RpcPeer(transport, {
-    onProblem: (problem) => options.log(`control client: ${problem.kind}: ${problem.message}`),
-    unknownMethod: (method) =>
-      clients.has(peer)
-        ? new RpcError('methodNotFound', `unknown method ${method}`)
-        : new RpcError('forbidden', 'the first request must be control/hello with the control token'),
+    onProblem: (problem) => {
+      options.log(`control client: ${problem.kind}: ${problem.message}`)
+      if (!clients.has(peer)) turnAway()
+    },
+    unknownMethod: (method) => {
+      if (clients.has(peer)) return new RpcError('methodNotFound', `unknown method ${method}`)
+      turnAway()
+      return new RpcError('forbidden', 'the first request must be control/hello with the control token')
+    },
   })
   const timer = setTimeout(() => peer.close('no control/hello'), HELLO_TIMEOUT_MS)
   void peer.closed.then(() => {

@@ -144,13 +144,28 @@ describe('who may use the control socket', () => {
 
   test('nothing is answered before hello, and nothing reaches the host', async () => {
     const peer = new RpcPeer(socketTransport('test', await connectUnix(join(folder, 'control.sock')))).start()
-    for (const method of ['host/invoke', 'feed/subscribe', 'run/start', 'made/up'])
-      await expect(
-        peer.request(method, { channel: 'approvals.decide', args: [{}], runId: '1', argv: ['x'] }, unknown),
-      ).rejects.toMatchObject({ code: 'forbidden' })
+    const params = { channel: 'approvals.decide', args: [{}], runId: '1', argv: ['x'] }
+    const answers = ['host/invoke', 'feed/subscribe', 'run/start', 'made/up'].map((method) =>
+      peer.request(method, params, unknown),
+    )
+    for (const answer of answers) await expect(answer).rejects.toMatchObject({ code: 'forbidden' })
     expect(invoked).toEqual([])
-    peer.close()
+    await peer.closed
   })
+
+  test.each(['{not json\n', '[]\n', '{"jsonrpc":"2.0","method":"host/stop"}\n', `${'x'.repeat(9_000_000)}\n`])(
+    'who does not begin with hello is turned away: %.30j',
+    async (line) => {
+      const socket = await connectUnix(join(folder, 'control.sock'))
+      socket.on('error', () => {})
+      socket.resume()
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+      socket.write(line)
+      await closed
+      expect([invoked, stopRequests]).toEqual([[], 0])
+      expect((await connect()).host.kind).toBe('headless')
+    },
+  )
 
   test('another protocol version is refused with the next step', async () => {
     const peer = new RpcPeer(socketTransport('test', await connectUnix(join(folder, 'control.sock')))).start()

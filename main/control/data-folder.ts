@@ -21,15 +21,23 @@ export interface HostFolders {
 /** Longest name of a socket of ours below `runDir`. */
 const LONGEST_SOCKET_NAME = 'control.sock'
 
-/** `GATEHOUSE_HOME`, or `~/.gatehouse`. */
-export function dataFolderPath(env: NodeJS.ProcessEnv = process.env): string {
+/**
+ * `GATEHOUSE_HOME`, or `~/.gatehouse`. A relative path would be another folder in every terminal.
+ * @throws DataFolderError
+ */
+export function dataFolderPath(env: NodeJS.ProcessEnv = process.env, home = homedir()): string {
   const { GATEHOUSE_HOME } = env
-  return GATEHOUSE_HOME ? resolve(GATEHOUSE_HOME) : join(homedir(), '.gatehouse')
+  if (!GATEHOUSE_HOME && !isAbsolute(home))
+    throw new DataFolderError(
+      `HOME: expected an absolute path, got ${JSON.stringify(home)}. Set it, or GATEHOUSE_HOME to a folder of your own`,
+    )
+  if (GATEHOUSE_HOME && !isAbsolute(GATEHOUSE_HOME))
+    throw new DataFolderError(`GATEHOUSE_HOME: expected an absolute path, got ${JSON.stringify(GATEHOUSE_HOME)}`)
+  return GATEHOUSE_HOME ? resolve(GATEHOUSE_HOME) : join(home, '.gatehouse')
 }
 
 /** Where everything lies, without touching the disk. */
 export function hostFolders(dataDir = dataFolderPath()): HostFolders {
-  if (!isAbsolute(dataDir)) throw new DataFolderError(`${dataDir}: expected an absolute path`)
   const lockDir = join(dataDir, 'run')
   const isTooLong = Buffer.byteLength(join(lockDir, LONGEST_SOCKET_NAME)) > MAX_SOCKET_PATH_BYTES
   return { dataDir, lockDir, runDir: isTooLong ? shortRunDir(dataDir) : lockDir }
@@ -58,7 +66,8 @@ function preparePrivateFolder(folder: string): void {
   } catch (error) {
     throw new DataFolderError(`${folder} cannot be created: ${(error as Error).message}. ${next}`, { cause: error })
   }
-  const found = statSync(folder)
+  const found = statSync(folder, { throwIfNoEntry: false })
+  if (!found) throw new DataFolderError(`${folder} is a symbolic link that leads nowhere. ${next}`)
   if (!found.isDirectory()) throw new DataFolderError(`${folder} is not a folder. ${next}`)
   if (process.getuid && found.uid !== process.getuid())
     throw new DataFolderError(`${folder} belongs to another user (uid ${found.uid}). ${next}`)

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -51,6 +51,13 @@ test('what is written is read back, and only the owner can read it', async () =>
 test('the file of a host that was killed counts as none', async () => {
   await writeHostFile(folder, { ...(await sample()), startedAt: 'another life' })
   expect(await readLiveHostFile(folder)).toBeUndefined()
+})
+
+test('where there is no folder there is no host; what cannot be read is named', async () => {
+  writeFileSync(join(folder, 'file'), '')
+  expect(await readHostFile(join(folder, 'file'))).toBeUndefined()
+  mkdirSync(hostFilePath(folder))
+  await expect(readHostFile(folder)).rejects.toThrow('host.json cannot be read: it is a folder, not a file (EISDIR)')
 })
 
 test.each([

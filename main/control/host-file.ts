@@ -11,6 +11,7 @@ import {
   type Infer,
 } from '../../sidecars/protocol/decode.ts'
 import { isSameProcess } from '../../sidecars/rpc/process-identity.ts'
+import { describeDiskTrouble } from '../storage/disk-trouble.ts'
 import { keepAside } from '../storage/keep-aside.ts'
 import { replaceFile } from '../storage/replace-file.ts'
 
@@ -65,9 +66,10 @@ export async function removeHostFile(lockDir: string): Promise<void> {
  */
 export async function readHostFile(lockDir: string): Promise<HostFile | undefined> {
   const path = hostFilePath(lockDir)
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
+  const text = await readFile(path, 'utf8').catch(async (error: NodeJS.ErrnoException) => {
+    // With a file where the data folder should be there is no host either; its start says what is wrong.
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    throw new HostFileError(`${path} cannot be read: ${await describeDiskTrouble(error, path)}`)
   })
   if (text === undefined) return undefined
   try {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readProcessIdentity } from '../../sidecars/rpc/process-identity.ts'
+import { DataFolderError } from './data-folder.ts'
 import { acquireHostLock, HostRunningError } from './host-lock.ts'
 
 let folder: string
@@ -46,6 +47,14 @@ test('of many that start at once over a dead lock exactly one wins', async () =>
   writeFileSync(join(folder, 'host.lock'), JSON.stringify({ pid: process.pid, startedAt: 'another life' }))
   const outcomes = await Promise.allSettled(Array.from({ length: 8 }, acquire))
   expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
+})
+
+test('a folder that cannot be written is named with what is wrong with it', async () => {
+  writeFileSync(join(folder, 'file'), '')
+  const path = join(folder, 'file', 'host.lock')
+  await expect(acquireHostLock(join(folder, 'file'), () => {})).rejects.toThrow(
+    new DataFolderError(`${path} cannot be written: a part of its path is not a folder (ENOTDIR)`),
+  )
 })
 
 test('a corrupt lock is kept aside and reported', async () => {

@@ -1,7 +1,9 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { LockHeld, takeProcessLock, type ProcessLock } from '../../sidecars/rpc/process-lock.ts'
+import { describeDiskTrouble } from '../storage/disk-trouble.ts'
 import { fileStamp } from '../storage/keep-aside.ts'
+import { DataFolderError } from './data-folder.ts'
 
 /** Another host works on this data folder. */
 export class HostRunningError extends Error {
@@ -18,7 +20,7 @@ export type HostLock = ProcessLock
 
 /**
  * Takes the data folder for this process. A corrupt lock is kept aside; `onProblem` hears about it.
- * @throws HostRunningError
+ * @throws HostRunningError, or DataFolderError when the disk refuses
  */
 export async function acquireHostLock(lockDir: string, onProblem: (message: string) => void): Promise<HostLock> {
   const path = join(lockDir, 'host.lock')
@@ -29,6 +31,8 @@ export async function acquireHostLock(lockDir: string, onProblem: (message: stri
       onProblem(`${path}: ${problem}; kept as ${aside}`)
     })
   } catch (error) {
-    throw error instanceof LockHeld ? new HostRunningError(path, error.pid) : error
+    if (error instanceof LockHeld) throw new HostRunningError(path, error.pid)
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error
+    throw new DataFolderError(`${path} cannot be written: ${await describeDiskTrouble(error, path)}`, { cause: error })
   }
 }

@@ -149,11 +149,17 @@ describe('Notices', () => {
   it('holds one row per trouble and takes it away when it is over', () => {
     let now = 5
     const feed = newFeed()
-    const notices = new Notices(feed, () => now)
+    const logged: string[] = []
+    const notices = new Notices(
+      feed,
+      (message) => logged.push(message),
+      () => now,
+    )
     notices.raise('disk', { level: 'error', message: 'The disk is full.' })
     now = 9
     notices.raise('disk', { level: 'error', message: 'The disk is full.' })
     expect(feed.get('notices', 'disk')?.atMs).toBe(5)
+    expect(logged).toEqual(['The disk is full.'])
     notices.raise('disk', { level: 'error', message: 'The disk is full.', detail: 'ENOSPC' })
     expect(feed.get('notices', 'disk')).toEqual({
       id: 'disk',

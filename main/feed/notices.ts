@@ -21,6 +21,8 @@ export class Notices {
 
   constructor(
     private readonly feed: Feed,
+    /** Hears every notice once: without a window the log is where trouble shows first. */
+    private readonly log: (message: string) => void = () => {},
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -29,6 +31,7 @@ export class Notices {
     if (shown && shown.message === message && shown.detail === (detail ?? null)) return
     this.forget(id)
     this.order.push(id)
+    this.log(message)
     this.feed.set('notices', id, { id, level, message, detail: detail ?? null, atMs: this.now() })
     if (this.order.length > KEPT) this.clear(this.order[0]!)
   }

@@ -59,11 +59,8 @@ export async function openFoundation({ dataDir, version, log }: FoundationOption
     settings: settingsView(settings.current),
     onListenerError: (error) => log(`a view failed: ${String(error)}`),
   })
-  const notices = new Notices(feed)
-  for (const { id, level, message } of early) {
-    log(message)
-    notices.raise(id, { level, message })
-  }
+  const notices = new Notices(feed, log)
+  for (const { id, level, message } of early) notices.raise(id, { level, message })
   const audit = new Audit({
     folder: join(dataDir, 'audit'),
     onTrouble: (message) => {

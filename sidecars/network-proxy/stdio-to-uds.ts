@@ -20,6 +20,7 @@ export function stdioToUds(argv: string[], stdio: Stdio = process): Promise<numb
   const fail = (message: string, done: (code: number) => void) =>
     stderr.write(`gatehouse stdio-to-uds: ${message}\n`, () => done(1))
   return new Promise((resolve) => {
+    if (path === '--help' || path === '-h') return stdout.write(`${USAGE}\n`, () => resolve(0))
     if (argv.length !== 1 || path === undefined) return fail(`exactly one socket path is expected\n${USAGE}`, resolve)
     if (process.platform === 'win32' && !path.startsWith('\\\\.\\pipe\\'))
       return fail(`${path}: Node reaches only named pipes (\\\\.\\pipe\\NAME) on Windows`, resolve)

@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { decode, integer, object, string } from '../protocol/decode.ts'
 import { isSameProcess, readProcessIdentity, type ProcessIdentity } from './process-identity.ts'
 
@@ -36,12 +36,13 @@ export async function takeProcessLock(
   const self = await (own ??= readProcessIdentity(process.pid))
   if (!self) throw new Error('the process table cannot be read; a lock needs it')
   const draft = `${path}.${process.pid}-${++drafts}`
-  writeFileSync(draft, `${JSON.stringify(self)}\n`, { mode: 0o600 })
   try {
+    writeFileSync(draft, `${JSON.stringify(self)}\n`, { mode: 0o600 })
     // A link appears with its content or not at all, so nobody can read half a lock.
     while (!tryLink(draft, path)) await removeDead(path, onUnreadable)
   } finally {
-    unlinkSync(draft)
+    // There is none in a folder that cannot be written, and half of one on a full disk.
+    rmSync(draft, { force: true })
   }
   return {
     path,
