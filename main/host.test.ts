@@ -225,14 +225,11 @@ describe('a host', () => {
     await host.start()
     exec().peer.notify('sessions/opened', session)
     exec().peer.notify('processes/changed', { process: processFacts({ state: 'starting', pid: null }) })
-    const announced: unknown[] = []
-    exec().peer.onNotification('approvals/pending', unknown, (params) => announced.push(params))
     const asking = ask(command('make', 'x'))
     await until(() => pending().length === 1)
     const [card] = pending()
     expect(card).toMatchObject({ agentName: 'Codex', sessionTitle: 'make x', subject: command('make', 'x') })
     expect(tables().sessions.ses_1).toMatchObject({ posture: 'waits', pendingCount: 1, lastLine: 'make x' })
-    expect(announced).toEqual([{ requestId: card!.id, origin: { sessionId: 'ses_1', processId: 'prc_1' } }])
 
     expect(await decide(card!)).toEqual({ ok: true })
     const { decision, environment } = await asking

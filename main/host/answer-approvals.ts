@@ -37,7 +37,6 @@ async function answer(
     asker: { sidecar: link.name, generation: link.generation },
     signal,
     whyGone: () => (peer.isClosed ? `${SIDECAR_WORDS[link.name]} stopped` : goneClause(params)),
-    onPending: (requestId) => peer.notify('approvals/pending', { requestId, origin }),
   })
   return { ...answered, environment: await environmentFor(options, params, answered, signal) }
 }

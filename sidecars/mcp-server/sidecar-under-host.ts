@@ -1,5 +1,5 @@
 import { ExecClient, unixSocketConnector } from '../exec-server/client/index.ts'
-import { decode, unknown } from '../protocol/decode.ts'
+import { decode } from '../protocol/decode.ts'
 import { listenWhereItWas, portOfEndpoint } from '../protocol/endpoint-port.ts'
 import { mcpServerConfig, threadsCall, type McpServerConfig } from '../protocol/host-channel.ts'
 import { canonicalSubject } from '../protocol/subject.ts'
@@ -42,9 +42,6 @@ export async function serveUnderHost({ host, params }: HostContext): Promise<Sid
   const offered = config.appServer ? await sessions.listen(config.appServer) : { endpoints: {}, warnings: [] }
   sessions.useExternal(config.externalAppServer)
   host.onRequest('threads/call', threadsCall, ({ method, params: given }) => sessions.call(method, given))
-
-  // Agents hear of a wait from the first moment, whether it became a card or not.
-  host.onNotification('approvals/pending', unknown, () => {})
   return {
     endpoints: { unix: socket.path, ...('url' in http ? { http: http.url } : {}), ...offered.endpoints },
     warnings: [...('problem' in http ? [http.problem] : []), ...offered.warnings],
