@@ -51,6 +51,14 @@ test.beforeEach(async () => {
       ],
       [{ say: 'So be it.' }],
     ],
+    part: [[{ say: 'Two places use it.' }]],
+    delegate: (_, outputs) => {
+      const namespace = 'multi_agent_v1'
+      if (outputs.length === 0) return [{ call: 'spawn_agent', args: { message: '[[part]] Find its uses' }, namespace }]
+      if (outputs.length > 1) return [{ say: 'Both are known now.' }]
+      const { agent_id } = JSON.parse(outputs[0]!) as { agent_id: string }
+      return [{ call: 'wait_agent', args: { targets: [agent_id] }, namespace }]
+    },
     long: [
       [{ call: 'exec_command', args: { cmd: 'echo begun; sleep 60', yield_time_ms: 250 } }],
       [{ say: 'It goes on by itself.' }],
@@ -297,4 +305,35 @@ test('E50 a command that floods the session is stopped by one press; what came i
   await sessions.say('[[steer]] now')
   await expect(sessions.transcript()).toContainText('I heard you.')
   expect(model.lastInput).toContain('user_shell_command')
+})
+
+test('an agent that a session starts has a session of its own; at twice the size all of it is in the window', async ({
+  page,
+  app,
+  home,
+}) => {
+  await new StatusBar(page).waitForHealth()
+  const sessions = new Sessions(page)
+  await sessions.addProvider('scripted', model.baseUrl)
+  await sessions.start(home.workplace, '[[delegate]] rename it')
+  await expect(sessions.transcript()).toContainText('Both are known now.')
+  const zoom = (factor: number) =>
+    app.electron.evaluate(
+      ({ BrowserWindow }, to) => BrowserWindow.getAllWindows()[0]!.webContents.setZoomFactor(to),
+      factor,
+    )
+  const facts = page.locator('.thread-facts')
+  for (const factor of [2, 4]) {
+    await zoom(factor)
+    await expect.poll(() => page.evaluate(() => innerHeight)).toBeLessThan(900 / factor)
+    expect(await facts.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+  }
+  await zoom(1)
+  await page
+    .getByRole('link', { name: /^Session of agent/ })
+    .first()
+    .click()
+  await expect(sessions.transcript()).toContainText('Two places use it.')
+  await expect(page.getByRole('heading', { name: 'Alder: [[part]] Find its uses' })).toBeVisible()
+  expect(await violations(page)).toEqual([])
 })

@@ -49,12 +49,14 @@ export function AgentRow({ item, isOpen }: { item: AgentItem; isOpen: boolean })
         }
       >
         {prompt !== null && <Lines text={prompt} />}
-        {Object.entries(states).map(([id, { status, message }]) => (
-          <div key={id}>
-            <p className="meta">{STATE_WORDS[status]}</p>
-            {message !== null && <Lines text={message} />}
-          </div>
-        ))}
+        {Object.entries(states)
+          .filter(([, { status }]) => status !== 'pendingInit')
+          .map(([id, { status, message }]) => (
+            <div key={id}>
+              <p className="meta">{STATE_WORDS[status]}</p>
+              {message !== null && <Lines text={message} />}
+            </div>
+          ))}
       </Folded>
       {ids.map((id, i) => (
         <a

@@ -14,9 +14,9 @@ import type {
 import type { KnownSettings } from './transcript.ts'
 
 const POLICIES = [
-  { value: 'untrusted', words: 'asks before all but known safe commands' },
-  { value: 'on-request', words: 'asks when it wants more than its sandbox gives' },
-  { value: 'never', words: 'never asks; what is not allowed fails' },
+  { value: 'untrusted', words: 'asks before all but known safe commands', short: 'asks before most commands' },
+  { value: 'on-request', words: 'asks when it wants more than its sandbox gives', short: 'asks for more' },
+  { value: 'never', words: 'never asks; what is not allowed fails', short: 'never asks' },
 ] as const
 const SANDBOXES = [
   { value: 'readOnly', words: 'read only' },
@@ -28,7 +28,7 @@ const SANDBOXES = [
   },
 ] as const
 
-/** `gpt-5 · asks when … · read only`: the button that opens the dialog says what is in force. */
+/** `gpt-5 · read only · asks for more`: the button that opens the dialog says what is in force. */
 export function ThreadSettingsButton({
   threadId,
   settings,
@@ -44,10 +44,10 @@ export function ThreadSettingsButton({
       <button type="button" className="settings-in-force" aria-haspopup="dialog" onClick={() => setOpen(true)}>
         <span className="code">{settings.model}</span>
         {settings.effort && <span>{settings.effort}</span>}
-        <span>{policyWords(settings.approvalPolicy)}</span>
         <span className={settings.sandboxPolicy.type === 'dangerFullAccess' ? 'caution' : undefined}>
           {sandboxWords(settings.sandboxPolicy)}
         </span>
+        <span>{policyWords(settings.approvalPolicy)}</span>
         {settings.collaborationMode?.mode === 'plan' && <span>plans first</span>}
       </button>
       {isOpen && (
@@ -230,7 +230,7 @@ function useModels(): readonly ListedModel[] {
 }
 
 function policyWords(policy: ApprovalPolicy): string {
-  return POLICIES.find(({ value }) => value === policy)?.words ?? 'asks as its configuration says'
+  return POLICIES.find(({ value }) => value === policy)?.short ?? 'asks as its configuration says'
 }
 
 function sandboxWords(policy: SandboxPolicy): string {

@@ -68,7 +68,7 @@ export function ThreadView({ threadId, session }: { threadId: string; session: S
   ])
 
   return (
-    <div className="page-column">
+    <div className="page-column thread-view">
       <PageHead
         parent={{ name: 'Sessions', place: place('sessions') }}
         title={<VisibleText text={shorten(title, 80)} />}
@@ -154,7 +154,7 @@ function ThreadFacts({
   const narrowing = { by: 'session' as const, value: sessionOfThread(threadId) }
   return (
     <div className="thread-facts meta">
-      <span className="truncate">
+      <span className="truncate" title={cwd}>
         <VisibleText code text={shortenPath(cwd, home)} />
       </span>
       {transcript.settings && (

@@ -13,6 +13,8 @@ const OWN = { agentName: 'Gatehouse', agentVersion: GATEHOUSE_VERSION, via: 'app
 
 export class ThreadSessions implements ThreadWatcher {
   private readonly open = new Map<string, SessionFacts>()
+  /** Names of child agents; their sessions begin with them. */
+  private readonly nicknames = new Map<string, string>()
 
   constructor(
     private readonly host: Pick<PeerHostLink, 'opened' | 'updated' | 'closed'>,
@@ -25,10 +27,11 @@ export class ThreadSessions implements ThreadWatcher {
   }
 
   loaded(thread: Thread): void {
+    if (thread.agentNickname !== null) this.nicknames.set(thread.id, thread.agentNickname)
     const facts: SessionFacts = {
       id: sessionOfThread(thread.id),
       ...this.origin,
-      title: titleOf(thread.name ?? thread.preview),
+      title: this.titleOf(thread.id, thread.name ?? thread.preview),
       cwd: thread.cwd,
       isWorking: false,
       openedAtMs: Date.now(),
@@ -38,6 +41,7 @@ export class ThreadSessions implements ThreadWatcher {
   }
 
   unloaded(threadId: string, reason = 'nobody looks at the session'): void {
+    this.nicknames.delete(threadId)
     if (this.open.delete(threadId)) this.host.closed(sessionOfThread(threadId), reason)
   }
 
@@ -49,15 +53,22 @@ export class ThreadSessions implements ThreadWatcher {
       }
       case 'thread/name/updated': {
         const { threadId, threadName } = params as NotificationMap['thread/name/updated']
-        return threadName === null ? undefined : this.change(threadId, { title: titleOf(threadName) })
+        return threadName === null ? undefined : this.change(threadId, { title: this.titleOf(threadId, threadName) })
       }
       case 'item/started':
       case 'item/completed': {
         const { threadId, item } = params as NotificationMap['item/started']
         if (item.type !== 'userMessage' || this.open.get(threadId)?.title !== undefined) return
-        return this.change(threadId, { title: titleOf(textOf(item)) })
+        return this.change(threadId, { title: this.titleOf(threadId, textOf(item)) })
       }
     }
+  }
+
+  private titleOf(threadId: string, text: string): string | undefined {
+    const line = text.trim().split('\n', 1)[0]!
+    const nickname = this.nicknames.get(threadId)
+    const title = (nickname === undefined || line === '' ? line : `${nickname}: ${line}`).slice(0, TITLE_CHARACTERS)
+    return title === '' ? undefined : title
   }
 
   private change(threadId: string, change: Partial<SessionFacts>): void {
@@ -67,11 +78,6 @@ export class ThreadSessions implements ThreadWatcher {
     this.open.set(threadId, changed)
     this.host.updated(changed)
   }
-}
-
-function titleOf(text: string): string | undefined {
-  const line = text.trim().split('\n', 1)[0]!.slice(0, TITLE_CHARACTERS)
-  return line === '' ? undefined : line
 }
 
 const textOf = ({ content }: UserMessageItem): string =>
