@@ -33,6 +33,7 @@ export async function serveHeadless(options: ServeOptions): Promise<number> {
         runDir,
         version: GATEHOUSE_VERSION,
         launcher: new NodeLauncher(join(__dirname, '..', 'sidecars')),
+        program: join(__dirname, '../../bin/gatehouse'),
         log,
       }),
   })

@@ -37,6 +37,7 @@ describe('a host with its real sidecars', () => {
       dataDir,
       runDir: join(dataDir, 'run'),
       version: '0.1.0',
+      program: '/opt/gatehouse/bin/gatehouse',
       launcher: new NodeLauncher(join(import.meta.dirname, '../out/sidecars')),
       log: () => {},
       timing: { backoffFirstMs: 100 },

@@ -68,6 +68,7 @@ async function openHost(): Promise<Host> {
     dataDir,
     runDir: join(dataDir, 'run'),
     version: '1.2.3',
+    program: '/opt/gatehouse/bin/gatehouse',
     launcher,
     log: () => {},
     timing: { backoffFirstMs: 50, backoffMaxMs: 50, killGraceMs: 20 },

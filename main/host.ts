@@ -38,6 +38,8 @@ export interface HostOptions {
   runDir: string
   version: string
   launcher: Launcher
+  /** The file that a terminal or an agent starts as our command line. */
+  program: string
   /** One line for the host's own log; default stderr. */
   log?: (message: string) => void
   timing?: Partial<SupervisorTiming>
@@ -84,7 +86,7 @@ const JOURNAL_MS = 400
 export async function createHost(options: HostOptions): Promise<Host> {
   const { dataDir, runDir, version, launcher } = options
   const log = options.log ?? ((message) => void process.stderr.write(`${message}\n`))
-  const foundation = await openFoundation({ dataDir, version, log })
+  const foundation = await openFoundation({ dataDir, version, program: options.program, log })
   const { instanceId, feed, notices, audit, settings, rules, projects, programs, rulesFolder } = foundation
 
   let baseEnvironment: Record<string, string> = {}
@@ -194,7 +196,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     exec,
     mcp: clients.mcp,
     supervisor,
-    agents: new Agents({ findProgram: (name) => programs.find(name), attached: () => sessions.openAgents() }),
+    agents: new Agents({
+      commandLine: foundation.commandLine,
+      findProgram: (name) => programs.find(name),
+      attached: () => sessions.openAgents(),
+    }),
   })
   await networkFile.start()
   await rules.start()

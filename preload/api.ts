@@ -179,7 +179,15 @@ export type FeedSnapshot = {
   tables: { [T in keyof FeedTables]: Record<string, FeedTables[T]> }
   counters: FeedCounters
   settings: SettingsView
-  host: { version: string; instanceId: string; dataDir: string; platform: string; startedAtMs: number }
+  host: {
+    version: string
+    instanceId: string
+    dataDir: string
+    platform: string
+    startedAtMs: number
+    /** What starts the command line in a shell here, e.g. `gatehouse` or `node /opt/gatehouse/bin/gatehouse`. */
+    commandLine: string
+  }
 }
 export type FeedDelta =
   | { [T in keyof FeedTables]: { table: T; key: string; value: FeedTables[T] | null } }[keyof FeedTables]

@@ -17,6 +17,7 @@ async function program(name: string, script: string): Promise<void> {
 }
 const agents = (installed: string[], attached: { agentName: string; via: string }[] = []) =>
   new Agents({
+    commandLine: ['node', '/opt/my tools/gatehouse'],
     findProgram: (name) => (installed.includes(name) ? join(folder, name) : undefined),
     attached: () => attached,
   })
@@ -37,9 +38,20 @@ describe('Agents', () => {
       path: join(folder, 'codex'),
       version: '0.171.0',
       connected: ['mcp-stdio', 'exec-ws'],
-      howTo: 'codex mcp add gatehouse -- gatehouse mcp',
+      howTo: "codex mcp add gatehouse -- node '/opt/my tools/gatehouse' mcp",
     })
     expect(list.find(({ name }) => name === 'Claude Code')).toMatchObject({ path: null, version: null, connected: [] })
+  })
+
+  it('says how to connect each one in its own words, with the command that works here', async () => {
+    const howTo = (await agents([]).list()).map((agent) => agent.howTo)
+    expect(howTo).toEqual([
+      "claude mcp add gatehouse -- node '/opt/my tools/gatehouse' mcp",
+      "codex mcp add gatehouse -- node '/opt/my tools/gatehouse' mcp",
+      "gemini mcp add gatehouse node '/opt/my tools/gatehouse' mcp",
+      'In opencode.json: "mcp": { "gatehouse": { "type": "local", "command": ["node","/opt/my tools/gatehouse","mcp"] } }',
+      'In ~/.cursor/mcp.json: { "mcpServers": { "gatehouse": {"command":"node","args":["/opt/my tools/gatehouse","mcp"]} } }',
+    ])
   })
 
   it('shows an agent that tells no version, fails or waits for an answer without one', async () => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import type { AgentView } from '../../preload/api.ts'
+import { shellQuote } from '../audit/shell-quote.ts'
 
 /** A program that is slower to tell its version is shown without one. */
 const VERSION_TIMEOUT_MS = 3_000
@@ -11,44 +12,48 @@ interface KnownAgent {
   program: string
   /** How it names itself when it attaches. */
   attachesAs: RegExp
-  howTo: string
+  /** What connects it, given the words that start our MCP server. */
+  howTo: (words: readonly string[]) => string
 }
 
-const MCP_ENTRY = '"gatehouse": { "command": "gatehouse", "args": ["mcp"] }'
 const AGENTS: readonly KnownAgent[] = [
   {
     name: 'Claude Code',
     program: 'claude',
     attachesAs: /claude/i,
-    howTo: 'claude mcp add gatehouse -- gatehouse mcp',
+    howTo: (words) => `claude mcp add gatehouse -- ${shellQuote(words)}`,
   },
   {
     name: 'Codex CLI',
     program: 'codex',
     attachesAs: /codex/i,
-    howTo: 'codex mcp add gatehouse -- gatehouse mcp',
+    howTo: (words) => `codex mcp add gatehouse -- ${shellQuote(words)}`,
   },
   {
     name: 'Gemini CLI',
     program: 'gemini',
     attachesAs: /gemini/i,
-    howTo: 'gemini mcp add gatehouse gatehouse mcp',
+    howTo: (words) => `gemini mcp add gatehouse ${shellQuote(words)}`,
   },
   {
     name: 'opencode',
     program: 'opencode',
     attachesAs: /opencode/i,
-    howTo: 'In opencode.json: "mcp": { "gatehouse": { "type": "local", "command": ["gatehouse", "mcp"] } }',
+    howTo: (words) =>
+      `In opencode.json: "mcp": { "gatehouse": { "type": "local", "command": ${JSON.stringify(words)} } }`,
   },
   {
     name: 'Cursor',
     program: 'cursor-agent',
     attachesAs: /cursor/i,
-    howTo: `In ~/.cursor/mcp.json: { "mcpServers": { ${MCP_ENTRY} } }`,
+    howTo: ([command, ...args]) =>
+      `In ~/.cursor/mcp.json: { "mcpServers": { "gatehouse": ${JSON.stringify({ command, args })} } }`,
   },
 ]
 
 export interface AgentsOptions {
+  /** The words that start our command line. */
+  commandLine: readonly string[]
   /** The file of a program on the owner's search path. */
   findProgram(name: string): string | undefined
   /** Agents that are attached now. */
@@ -72,7 +77,7 @@ export class Agents {
           path,
           version: path === null ? null : await this.versionOf(path),
           connected: [...new Set(own.map(({ via }) => via))],
-          howTo,
+          howTo: howTo([...this.options.commandLine, 'mcp']),
         }
       }),
     )

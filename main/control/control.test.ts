@@ -73,7 +73,14 @@ beforeEach(async () => {
   runs = []
   refuseRuns = undefined
   feed = new Feed({
-    host: { version: '0.1.0', instanceId: 'i', dataDir: folder, platform: 'linux', startedAtMs: 1 },
+    host: {
+      version: '0.1.0',
+      instanceId: 'i',
+      dataDir: folder,
+      platform: 'linux',
+      startedAtMs: 1,
+      commandLine: 'gatehouse',
+    },
     settings: {} as never,
   })
   server = await startControlServer({

@@ -41,7 +41,14 @@ const sidecar = (name: SidecarView['name'], endpoints: Record<string, string>): 
 /** A host that does nothing but keep a record, over the real feed. */
 function recordingHost(fails?: 'create' | 'start') {
   const feed = new Feed({
-    host: { version: '0.1.0', instanceId: 'host_1', dataDir, platform: 'linux', startedAtMs: 1 },
+    host: {
+      version: '0.1.0',
+      instanceId: 'host_1',
+      dataDir,
+      platform: 'linux',
+      startedAtMs: 1,
+      commandLine: 'gatehouse',
+    },
     settings: {} as never,
   })
   const host: OpenableHost = {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { app } from 'electron'
 import { GATEHOUSE_VERSION } from '../../sidecars/protocol/version.ts'
 import { HostRunningError } from '../control/host-lock.ts'
@@ -19,6 +20,10 @@ export interface StartHostOptions {
  */
 export async function startHost({ launcher, created }: StartHostOptions): Promise<OpenHost<Host> | undefined> {
   const takeOver = new TakeOver()
+  // Packed, the command line stands beside the archive; `scripts/package.mjs` puts it there.
+  const program = app.isPackaged
+    ? join(process.resourcesPath, 'command-line/bin/gatehouse')
+    : join(__dirname, '../../bin/gatehouse')
   for (;;)
     try {
       return await openHost({
@@ -26,7 +31,7 @@ export async function startHost({ launcher, created }: StartHostOptions): Promis
         log: (message) => console.error(message),
         requestStop: () => app.quit(),
         create: async ({ dataDir, runDir }) => {
-          const host = await createHost({ dataDir, runDir, version: GATEHOUSE_VERSION, launcher })
+          const host = await createHost({ dataDir, runDir, version: GATEHOUSE_VERSION, launcher, program })
           created(host)
           return host
         },

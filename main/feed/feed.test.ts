@@ -11,7 +11,14 @@ const settings: SettingsView = {
   notifications: true,
   globalShortcut: null,
 }
-const host = { version: '0', instanceId: 'i', dataDir: '/d', platform: 'linux', startedAtMs: 0 }
+const host = {
+  version: '0',
+  instanceId: 'i',
+  dataDir: '/d',
+  platform: 'linux',
+  startedAtMs: 0,
+  commandLine: 'gatehouse',
+}
 const notice = (message: string): NoticeView => ({ id: 'n', level: 'info', message, detail: null, atMs: 0 })
 const newFeed = (onListenerError?: (error: unknown) => void) =>
   new Feed({ host, settings, ...(onListenerError ? { onListenerError } : {}) })

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { SessionId } from '../../sidecars/protocol/ids.ts'
+import { commandLineWords } from '../agents/command-line.ts'
 import { Audit } from '../audit/audit.ts'
+import { shellQuote } from '../audit/shell-quote.ts'
 import { Feed } from '../feed/feed.ts'
 import { Notices } from '../feed/notices.ts'
 import { ProjectTrust } from '../rules/project-trust.ts'
@@ -11,6 +13,8 @@ import { settingsView, SettingsStore } from '../settings/settings.ts'
 export interface FoundationOptions {
   dataDir: string
   version: string
+  /** The file that is our command line. */
+  program: string
   log: (message: string) => void
 }
 
@@ -18,6 +22,8 @@ export interface FoundationOptions {
 export interface Foundation {
   readonly instanceId: string
   readonly startedAtMs: number
+  /** The words that start our command line. */
+  readonly commandLine: readonly string[]
   readonly rulesFolder: string
   readonly feed: Feed
   readonly notices: Notices
@@ -37,7 +43,7 @@ export interface Foundation {
  * Opens everything in the data folder. Never rejects because of what lies there: a corrupt or unreadable
  * file becomes a notice, and what is safe without it holds.
  */
-export async function openFoundation({ dataDir, version, log }: FoundationOptions): Promise<Foundation> {
+export async function openFoundation({ dataDir, version, program, log }: FoundationOptions): Promise<Foundation> {
   const startedAtMs = Date.now()
   const instanceId = `host_${randomBytes(8).toString('hex')}`
   const rulesFolder = join(dataDir, 'rules')
@@ -54,8 +60,17 @@ export async function openFoundation({ dataDir, version, log }: FoundationOption
       return null
     }),
   ])
+  const programs = new ProgramPath(process.env.PATH ?? '')
+  const commandLine = commandLineWords(program, (name) => programs.find(name))
   const feed = new Feed({
-    host: { version, instanceId, dataDir, platform: process.platform, startedAtMs },
+    host: {
+      version,
+      instanceId,
+      dataDir,
+      platform: process.platform,
+      startedAtMs,
+      commandLine: shellQuote(commandLine),
+    },
     settings: settingsView(settings.current),
     onListenerError: (error) => log(`a view failed: ${String(error)}`),
   })
@@ -74,7 +89,6 @@ export async function openFoundation({ dataDir, version, log }: FoundationOption
       }),
   })
   audit.record({ kind: 'host.started', version, instanceId, pid: process.pid })
-  const programs = new ProgramPath(process.env.PATH ?? '')
   const rules = new Rules({
     folder: rulesFolder,
     context: {
@@ -93,6 +107,7 @@ export async function openFoundation({ dataDir, version, log }: FoundationOption
   const foundation: Foundation = {
     instanceId,
     startedAtMs,
+    commandLine,
     rulesFolder,
     feed,
     notices,

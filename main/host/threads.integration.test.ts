@@ -40,6 +40,7 @@ async function startHost(): Promise<void> {
     dataDir,
     runDir: join(dataDir, 'run'),
     version: '0.1.0',
+    program: '/opt/gatehouse/bin/gatehouse',
     launcher: new NodeLauncher(join(import.meta.dirname, '../../out/sidecars')),
     log: () => {},
   })

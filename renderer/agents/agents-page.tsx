@@ -14,7 +14,7 @@ import { useFeed } from '../feed/feed-context.tsx'
 import { selectSessions } from '../sessions/selectors.ts'
 import { AgentPostures } from './agent-postures.tsx'
 import { CommandToCopy } from './command-to-copy.tsx'
-import { useAgents } from './use-agents.ts'
+import { selectCommandLine, useAgents } from './use-agents.ts'
 import './agents-page.css'
 
 export function AgentsPage(): ReactNode {
@@ -101,6 +101,7 @@ function useSessionsOf(agentName: string): readonly SessionView[] {
 /** Ways that need no agent of a known name. */
 function OtherWays(): ReactNode {
   const endpoints = useFeed((state) => state.tables.sidecars)
+  const gatehouse = useFeed(selectCommandLine)
   const address = (name: 'exec-server' | 'mcp-server' | 'network-proxy', transport: string): string | null =>
     endpoints.rows.get(name)?.endpoints[transport] ?? null
   const mcpHttp = address('mcp-server', 'http')
@@ -109,7 +110,7 @@ function OtherWays(): ReactNode {
     <section className="other-ways" aria-label="Any other agent">
       <h2>Any other agent</h2>
       <p>As an MCP server on standard input and output:</p>
-      <CommandToCopy text="gatehouse mcp" name="MCP server command" />
+      <CommandToCopy text={`${gatehouse} mcp`} name="MCP server command" />
       {mcpHttp && (
         <>
           <p>As an MCP server over HTTP, with the agent token from run/host.json as bearer token:</p>
@@ -123,9 +124,9 @@ function OtherWays(): ReactNode {
         </>
       )}
       <p>A command of your own, under the same rules:</p>
-      <CommandToCopy text="gatehouse run -- npm test" name="Run a command under Gatehouse" />
+      <CommandToCopy text={`${gatehouse} run -- npm test`} name="Run a command under Gatehouse" />
       <p>The proxy variables for this terminal:</p>
-      <CommandToCopy text={'eval "$(gatehouse env)"'} name="Proxy variables for a terminal" />
+      <CommandToCopy text={`eval "$(${gatehouse} env)"`} name="Proxy variables for a terminal" />
     </section>
   )
 }

@@ -2,6 +2,10 @@
 import { useCallback, useEffect, useState } from 'react'
 import type { AgentView } from '../../preload/api.ts'
 import { useInvoke } from '../feed/feed-context.tsx'
+import type { FeedState } from '../feed/feed-state.ts'
+
+/** What starts the command line in a shell on this machine. */
+export const selectCommandLine = (state: FeedState): string => state.host?.commandLine ?? 'gatehouse'
 
 export interface AgentsAnswer {
   /** Null until the answer is there. */

@@ -1,14 +1,16 @@
 /** Nothing was ever connected: three steps, with the commands. */
 import type { ReactNode } from 'react'
-import { useAgents } from '../agents/use-agents.ts'
+import { selectCommandLine, useAgents } from '../agents/use-agents.ts'
 import { CommandToCopy } from '../agents/command-to-copy.tsx'
 import { place, placeHref } from '../components/places.ts'
+import { useFeed } from '../feed/feed-context.tsx'
 import './first-run.css'
 
 const AGENTS_SHOWN = 3
 
 export function FirstRun(): ReactNode {
   const { agents } = useAgents()
+  const gatehouse = useFeed(selectCommandLine)
   const found = agents?.filter((agent) => agent.path !== null) ?? []
   return (
     <div className="first-run">
@@ -22,7 +24,7 @@ export function FirstRun(): ReactNode {
               <p>
                 Add this as an MCP server in your agent’s settings. Gatehouse answers on its standard input and output.
               </p>
-              <CommandToCopy text="gatehouse mcp" name="MCP server command" />
+              <CommandToCopy text={`${gatehouse} mcp`} name="MCP server command" />
             </>
           ) : (
             found.slice(0, AGENTS_SHOWN).map((agent) => (
@@ -40,7 +42,7 @@ export function FirstRun(): ReactNode {
         </li>
         <li>
           <h3>Or run a command under Gatehouse yourself</h3>
-          <CommandToCopy text="gatehouse run -- npm test" name="Run a command under Gatehouse" />
+          <CommandToCopy text={`${gatehouse} run -- npm test`} name="Run a command under Gatehouse" />
         </li>
         <li>
           <h3>Answer here</h3>

@@ -409,4 +409,6 @@ test('with nothing ever connected the Inbox explains how to connect', async () =
   })
   await renderWithHost(host, <InboxPage id={null} />)
   expect(screen.getByText('claude mcp add gatehouse -- gatehouse mcp')).toBeDefined()
+  // The command line need not be on the search path.
+  expect(screen.getByText('node /opt/gatehouse/bin/gatehouse run -- npm test')).toBeDefined()
 })

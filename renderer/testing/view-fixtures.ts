@@ -195,6 +195,7 @@ export function snapshot(
       dataDir: '/home/ada/.gatehouse',
       platform: 'linux',
       startedAtMs: NOON_MS - 700_000,
+      commandLine: 'node /opt/gatehouse/bin/gatehouse',
     },
     ...over,
   }
