@@ -26,7 +26,11 @@ export function RequestHistory(): ReactNode {
             <span className="code truncate" title={shorten(subjectLine(request.subject), 1_000)}>
               <VisibleText code text={shorten(subjectLine(request.subject), 160)} />
             </span>
-            <a className="meta truncate" href={placeHref(place('sessions', request.sessionId))}>
+            <a
+              className="meta truncate"
+              title={shorten(request.agentName, 1_000)}
+              href={placeHref(place('sessions', request.sessionId))}
+            >
               <VisibleText text={request.agentName} />
             </a>
             <OutcomeLine request={request} />

@@ -1,5 +1,5 @@
 /** What the Inbox reads from the feed. */
-import type { ApprovalView } from '../../preload/api.ts'
+import type { ApprovalView, ProcessView } from '../../preload/api.ts'
 import type { FeedState } from '../feed/feed-state.ts'
 import { memoizeLast } from '../feed/tables.ts'
 
@@ -12,6 +12,20 @@ const pendingOf = memoizeLast((table: FeedState['tables']['approvals']) =>
 /** Waiting requests, oldest first. */
 export function selectPending(state: FeedState): readonly ApprovalView[] {
   return pendingOf(state.tables.approvals)
+}
+
+const commandsOf = memoizeLast(
+  (table: FeedState['tables']['approvals']) =>
+    new Map(
+      pendingOf(table).flatMap(({ id, processId, subject }) =>
+        processId !== null && subject.kind === 'command' ? [[processId, id] as const] : [],
+      ),
+    ),
+)
+
+/** The waiting request on whose answer a process that has not started depends; null without one. */
+export function selectRequestOfStart(state: FeedState, process: Pick<ProcessView, 'id' | 'state'>): string | null {
+  return process.state === 'starting' ? (commandsOf(state.tables.approvals).get(process.id) ?? null) : null
 }
 
 export function selectPendingCount(state: FeedState): number {

@@ -3,9 +3,10 @@
  * Focus stays on the grid and the current row is its active descendant, so that rows can come and go
  * without focus being lost.
  */
-import { useCallback, useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { useCallback, useEffect, useId, useRef, type KeyboardEvent, type PointerEvent, type ReactNode } from 'react'
 import { Icon } from './icon.tsx'
 import type { PointerHold } from './use-pointer-hold.ts'
+import { useColumnsWithRoom } from './columns-with-room.ts'
 import { scrollToShow, useVirtualRows } from './virtual-rows.ts'
 import './row-grid.css'
 
@@ -20,6 +21,8 @@ export interface GridColumn<Row> {
   alignEnd?: boolean
   /** The title is only for screen readers. */
   hideTitle?: boolean
+  /** Left out where the grid is narrower: what its rows show in less room without scrolling sideways. */
+  leastGridPx?: number
   /** Set when the owner can order by this column. */
   sortable?: boolean
   cell: (row: Row, isCurrent: boolean) => ReactNode
@@ -47,8 +50,9 @@ export interface RowGridProps<Row> {
 }
 
 export function RowGrid<Row>(props: RowGridProps<Row>): ReactNode {
-  const { rows, columns, keyOf, currentKey, onCurrent, onScrolledToTop } = props
+  const { rows, keyOf, currentKey, onCurrent, onScrolledToTop } = props
   const grid = useRef<HTMLDivElement>(null)
+  const columns = useColumnsWithRoom(grid, props.columns)
   const idPrefix = useId()
   const range = useVirtualRows(grid, rows.length, ROW_PX, HEAD_PX)
   const currentIndex = currentKey === null ? -1 : rows.findIndex((row) => keyOf(row) === currentKey)
@@ -128,7 +132,7 @@ export function RowGrid<Row>(props: RowGridProps<Row>): ReactNode {
         ))}
       </div>
       <div className="row-grid-rows" role="presentation" style={{ height: range.totalPx, minWidth: props.minWidthPx }}>
-        <div role="presentation" style={{ transform: `translateY(${range.offsetPx}px)` }}>
+        <div role="presentation" onPointerOver={tellCutText} style={{ transform: `translateY(${range.offsetPx}px)` }}>
           {rows.slice(range.start, range.end).map((row, offset) => {
             const index = range.start + offset
             const key = keyOf(row)
@@ -156,6 +160,12 @@ export function RowGrid<Row>(props: RowGridProps<Row>): ReactNode {
       </div>
     </div>
   )
+}
+
+/** The whole text of a cell that has no room for it, where it has no better words for the pointer. */
+function tellCutText({ target }: PointerEvent): void {
+  const cell = (target as Element).closest<HTMLElement>('[role="gridcell"]')
+  if (cell) cell.title = cell.scrollWidth > cell.clientWidth ? (cell.textContent ?? '') : ''
 }
 
 function GridHead<Row>(props: {

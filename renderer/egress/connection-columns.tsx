@@ -65,12 +65,14 @@ export function connectionColumns({
     {
       id: 'method',
       title: 'Method',
+      leastGridPx: 760,
       track: '84px',
       cell: (row) => latestExchange(row)?.method ?? row.method ?? protocolWords(row.protocol),
     },
     {
       id: 'process',
       title: 'Process',
+      leastGridPx: 660,
       track: 'minmax(90px, 2fr)',
       sortable: true,
       cell: (row) => <ProcessCell words={processWords(row)} />,
@@ -78,6 +80,7 @@ export function connectionColumns({
     {
       id: 'session',
       title: 'Session',
+      leastGridPx: 940,
       track: 'minmax(80px, 1fr)',
       sortable: true,
       cell: (row) => row.sessionTitle !== null && <VisibleText text={row.sessionTitle} />,
@@ -85,12 +88,14 @@ export function connectionColumns({
     {
       id: 'rule',
       title: 'Rule',
+      leastGridPx: 940,
       track: 'minmax(80px, 1fr)',
       cell: (row) => <RuleCell row={row} name={ruleName(row)} />,
     },
     {
       id: 'bytes',
       title: 'Bytes',
+      leastGridPx: 1_090,
       track: '64px',
       alignEnd: true,
       sortable: true,
@@ -99,6 +104,7 @@ export function connectionColumns({
     {
       id: 'duration',
       title: 'Duration',
+      leastGridPx: 1_090,
       track: '64px',
       alignEnd: true,
       sortable: true,

@@ -24,7 +24,7 @@ export function HostRanking({ hosts, chosen, onChoose }: HostRankingProps): Reac
               type="button"
               className="host-row"
               aria-pressed={host === chosen}
-              title={blocked > 0 ? `${formatCount(blocked)} of ${formatCount(count)} blocked` : undefined}
+              title={host}
               onClick={() => onChoose(host === chosen ? null : host)}
             >
               <span className="host-share" aria-hidden="true">
@@ -35,8 +35,13 @@ export function HostRanking({ hosts, chosen, onChoose }: HostRankingProps): Reac
                 <VisibleText code text={hostName(host).shown} />
               </span>
               <span className="meta">
-                {blocked > 0 && <span className="host-blocked">{formatCount(blocked)} blocked </span>}
-                {formatCount(count)}
+                {blocked === 0 ? (
+                  formatCount(count)
+                ) : (
+                  <span className="host-blocked">
+                    {formatCount(blocked)} of {formatCount(count)} blocked
+                  </span>
+                )}
               </span>
             </button>
           </li>

@@ -1,19 +1,20 @@
 /** The page of one process: tree, terminal or all output, input, signals, facts. */
 import { useState, type ReactNode } from 'react'
 import type { ProcessView } from '../../preload/api.ts'
+import { selectRequestOfStart } from '../approvals/selectors.ts'
 import { commandText, shorten } from '../approvals/subject-words.ts'
 import { useActions } from '../components/actions.tsx'
 import { Button, IconButton } from '../components/button.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { PageHead } from '../components/page.tsx'
-import { place } from '../components/places.ts'
+import { place, placeHref } from '../components/places.ts'
 import { formatBytes } from '../components/quantities.ts'
 import { SplitPane } from '../components/split-pane.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { useToasts } from '../components/toasts.tsx'
 import { useMediaQuery } from '../components/use-media-query.ts'
 import { VisibleText } from '../components/visible-text.tsx'
-import { useInvoke } from '../feed/feed-context.tsx'
+import { useFeed, useInvoke } from '../feed/feed-context.tsx'
 import { MemberList } from './member-list.tsx'
 import { OutputLogView } from './output-log-view.tsx'
 import { ProcessInspector } from './process-inspector.tsx'
@@ -35,6 +36,7 @@ export function ProcessDetail({ process }: { process: ProcessView }): ReactNode 
   const isWide = useMediaQuery('(min-width: 1000px)')
   const [inspects, setInspects] = useState(isWide)
   const command = commandText(process.argv)
+  const requestId = useFeed((state) => selectRequestOfStart(state, process))
 
   const save = (format: 'raw' | 'text'): void => {
     void invoke('processes.save', process.id, format).then((outcome) => {
@@ -56,6 +58,14 @@ export function ProcessDetail({ process }: { process: ProcessView }): ReactNode 
 
   const output = (
     <div className="process-output">
+      {requestId !== null && (
+        <p className="process-waits">
+          This runs when you allow it.{' '}
+          <a className="link" href={placeHref(place('inbox', requestId))}>
+            Open the request
+          </a>
+        </p>
+      )}
       <div className="output-bar">
         <Tabs
           label="Output"

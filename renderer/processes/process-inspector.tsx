@@ -41,10 +41,12 @@ export function ProcessInspector({ process }: { process: ProcessView }): ReactNo
         </Fact>
         {process.pid !== null && <Fact name="pid">{process.pid}</Fact>}
         <Fact name="terminal">{process.tty ? 'yes' : 'no, pipes'}</Fact>
-        <Fact name="started">{formatMoment(process.startedAtMs)}</Fact>
-        <Fact name="duration">
-          <Elapsed sinceMs={process.startedAtMs} untilMs={process.exitedAtMs ?? null} />
-        </Fact>
+        <Fact name={process.pid === null ? 'asked' : 'started'}>{formatMoment(process.startedAtMs)}</Fact>
+        {process.pid !== null && (
+          <Fact name="duration">
+            <Elapsed sinceMs={process.startedAtMs} untilMs={process.exitedAtMs ?? null} />
+          </Fact>
+        )}
         {exit && <Fact name="ended">{exit}</Fact>}
         {process.detail && (
           <Fact name="because">

@@ -27,14 +27,23 @@ const COLUMNS: readonly GridColumn<ProcessView>[] = [
   {
     id: 'session',
     title: 'Session',
+    leastGridPx: 690,
     track: 'minmax(100px, 1fr)',
     sortable: true,
     cell: (process) => <VisibleText text={process.sessionTitle} />,
   },
-  { id: 'pid', title: 'Pid', track: '64px', alignEnd: true, cell: (process) => process.pid ?? '' },
+  {
+    id: 'pid',
+    title: 'Pid',
+    leastGridPx: 850,
+    track: '64px',
+    alignEnd: true,
+    cell: (process) => process.pid ?? '',
+  },
   {
     id: 'started',
     title: 'Started',
+    leastGridPx: 580,
     track: '72px',
     alignEnd: true,
     sortable: true,
@@ -45,11 +54,13 @@ const COLUMNS: readonly GridColumn<ProcessView>[] = [
     title: 'Duration',
     track: '72px',
     alignEnd: true,
-    cell: (process) => <Elapsed sinceMs={process.startedAtMs} untilMs={process.exitedAtMs ?? null} />,
+    cell: (process) =>
+      process.pid !== null && <Elapsed sinceMs={process.startedAtMs} untilMs={process.exitedAtMs ?? null} />,
   },
   {
     id: 'cpu',
     title: 'CPU',
+    leastGridPx: 1_000,
     track: '56px',
     alignEnd: true,
     sortable: true,
@@ -58,6 +69,7 @@ const COLUMNS: readonly GridColumn<ProcessView>[] = [
   {
     id: 'memory',
     title: 'Memory',
+    leastGridPx: 1_000,
     track: '72px',
     alignEnd: true,
     sortable: true,
@@ -66,6 +78,7 @@ const COLUMNS: readonly GridColumn<ProcessView>[] = [
   {
     id: 'output',
     title: 'Output',
+    leastGridPx: 850,
     track: '72px',
     alignEnd: true,
     sortable: true,
@@ -121,7 +134,7 @@ export function ProcessTable({ narrowing }: { narrowing: Narrowing | null }): Re
           onOpen={(id) => go(place('processes', id))}
           sort={sort ?? undefined}
           onSort={sortBy}
-          minWidthPx={900}
+          minWidthPx={490}
         />
       )}
     </>

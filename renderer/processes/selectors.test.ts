@@ -60,7 +60,8 @@ test('an exit is said in words', () => {
       running,
       done,
       { ...done, exitCode: undefined, exitSignal: 'SIGKILL' },
+      { ...done, state: 'failed' as const, pid: null, exitCode: undefined },
       { ...done, state: 'failed' as const, exitCode: undefined },
     ].map(exitWords),
-  ).toEqual([null, 'exit 0', 'SIGKILL', 'not started'])
+  ).toEqual([null, 'exit 0', 'SIGKILL', 'not started', 'lost'])
 })

@@ -60,12 +60,13 @@ export function filterProcesses(
   return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -direction : keyOf(a) > keyOf(b) ? direction : 0))
 }
 
-/** How it ended, for people: "exit 0", "SIGKILL", "not started"; null while it lives. */
-export function exitWords(process: Pick<ProcessView, 'state' | 'exitCode' | 'exitSignal'>): string | null {
+/** How it ended, for people: "exit 0", "SIGKILL", "not started", "lost" with its exec server; null while it lives. */
+export function exitWords(process: Pick<ProcessView, 'state' | 'pid' | 'exitCode' | 'exitSignal'>): string | null {
   if (isLive(process)) return null
   if (process.exitSignal) return process.exitSignal
   if (process.exitCode !== undefined) return `exit ${process.exitCode}`
-  return process.state === 'failed' ? 'not started' : 'ended'
+  if (process.state !== 'failed') return 'ended'
+  return process.pid === null ? 'not started' : 'lost'
 }
 
 /** It ended as a program does that is content. */

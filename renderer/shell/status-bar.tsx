@@ -13,7 +13,12 @@ import { SidecarCard } from './sidecar-card.tsx'
 import { SIDECAR_STATE_WORDS } from './sidecar-states.ts'
 import './status-bar.css'
 
-const GATE_WORDS = { observe: 'observe', ask: 'ask', enforce: 'rules only' } as const
+/** What happens where no rule decides. Agents on the exec server ask for themselves; the setting is about them. */
+const POLICY_WORDS = {
+  observe: { short: 'policy: ask; own approvals: record', long: 'Their commands run and are recorded.' },
+  ask: { short: 'policy: ask', long: 'You are asked about their commands, too.' },
+  enforce: { short: 'policy: ask; own approvals: rules only', long: 'What no rule allows to them is refused.' },
+} as const
 
 export function StatusBar(): ReactNode {
   const sidecars = useFeed(selectSidecars)
@@ -37,8 +42,12 @@ export function StatusBar(): ReactNode {
         <a href={placeHref(place('network'))}>{blockedToday.toLocaleString('en-US')} blocked today</a>
       </div>
       <ServerMark />
-      <a className="status-gate" href={placeHref(place('settings'))} title="What happens when no rule matches">
-        policy: {GATE_WORDS[gate]}
+      <a
+        className="status-gate"
+        href={placeHref(place('settings'))}
+        title={`Where no rule decides, you are asked. Agents that bring their own approvals (exec server): ${POLICY_WORDS[gate].long}`}
+      >
+        {POLICY_WORDS[gate].short}
       </a>
       {open && (
         <Dialog title={capitalize(SIDECAR_TITLES[open.name])} onClose={() => setOpenName(null)}>
