@@ -6,7 +6,7 @@ import type { ClientRequests } from '../../protocol/app-server/server-requests.t
 import type { Thread } from '../../protocol/app-server/thread.ts'
 import type { CommandRules, CommandStarter, EngineServices, SandboxRoots } from '../engine/services.ts'
 import type { TraceSubmission } from '../engine/submissions.ts'
-import type { Settings } from '../engine/thread-settings.ts'
+import { withOverrides, type Settings } from '../engine/thread-settings.ts'
 import { modelInfo } from '../model/model-catalogue.ts'
 import { resolveProvider } from '../model/provider.ts'
 import { SystemSecrets, type ProviderSecrets } from '../model/provider-secrets.ts'
@@ -34,7 +34,7 @@ import { RequestQueues } from './request-queues.ts'
 import { ThreadAgents } from './thread-agents.ts'
 import { ThreadKeeper } from './thread-keeper.ts'
 import { ThreadManager } from './thread-manager.ts'
-import { defaultCwd, settingsFromConfig } from './thread-settings-source.ts'
+import { defaultCwd, overridesOf, settingsFromConfig } from './thread-settings-source.ts'
 import { threadView } from './thread-view.ts'
 import { APP_SERVER_ERROR, WireError } from './wire-error.ts'
 
@@ -157,7 +157,16 @@ export class AppServer {
       .add(handshakeMethods(this.context))
       .add(threadMethods(this.context))
       .add(turnMethods(this.context))
-      .add(commandMethods(options.exec, defaultCwd))
+      .add(
+        commandMethods({
+          exec: options.exec,
+          defaultCwd,
+          sandbox: async (cwd, asked) => {
+            const { config } = await this.context.configFile.load()
+            return options.sandboxObject(withOverrides(settingsFromConfig(config, cwd), overridesOf(asked)))
+          },
+        }),
+      )
       .add(fileMethods())
       .add(fileSearchMethods())
       .add(configMethods(this.context))

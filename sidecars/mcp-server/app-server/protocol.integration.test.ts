@@ -792,6 +792,31 @@ describe.each(subjects)('%s over %s', (_, transport, program) => {
       await c.call('command/exec', { command: ['sh', '-c', 'echo out; echo err >&2; exit 4'], cwd: ws }),
     ).toMatchObject({ exitCode: 4, stdout: 'out\n', stderr: 'err\n' })
     await refusal(c.call('command/exec', { command: [] }))
+    // Behind the walls that are asked for; without a word, those of the configuration.
+    const writes = async (name: string, more: object): Promise<[boolean, boolean]> => {
+      const { exitCode } = await c.call('command/exec', { command: ['sh', '-c', `echo x > ${name}`], cwd: ws, ...more })
+      return [exitCode === 0, existsSync(join(ws, name))]
+    }
+    expect([
+      await writes('exec-a', {}),
+      await writes('exec-b', { sandboxPolicy: { type: 'readOnly' } }),
+      await writes('exec-c', { sandboxPolicy: { type: 'workspaceWrite' } }),
+      await writes('exec-d', { permissionProfile: ':danger-full-access' }),
+    ]).toEqual([
+      [false, false],
+      [false, false],
+      [true, true],
+      [true, true],
+    ])
+    const both = { permissionProfile: ':workspace', sandboxPolicy: { type: 'readOnly' } }
+    for (const [params, words] of [
+      [{ permissionProfile: ':none' }, 'permissions: expected one of'],
+      [both, 'cannot be combined'],
+      [{ sandboxPolicy: { type: 'glass' } }, 'sandboxPolicy.type: expected readOnly'],
+    ] as const)
+      expect((await refusal(c.call('command/exec', { command: ['true'], cwd: ws, ...params }))).message).toContain(
+        words,
+      )
     const cat = c.call('command/exec', {
       command: ['cat'],
       processId: 'p1',

@@ -55,6 +55,27 @@ function isTrusted(config: ConfigTable, cwd: string): boolean {
   return projects !== undefined && Object.hasOwn(projects, cwd) && projects[cwd]!.trust_level === 'trusted'
 }
 
+const PROFILES: Record<string, SandboxMode> = {
+  ':read-only': 'read-only',
+  ':workspace': 'workspace-write',
+  ':danger-full-access': 'danger-full-access',
+}
+export const PROFILE_IDS = Object.keys(PROFILES)
+
+/** The sandbox that a request names, by mode or by profile; null when it names none. @throws SettingsError */
+export function namedSandbox(params: Record<string, unknown>): SandboxMode | null {
+  const { sandbox = null, permissions = null } = params
+  if (permissions === null) return sandbox === null ? null : sandboxMode(sandbox, 'sandbox')
+  if (sandbox !== null || (params.sandboxPolicy ?? null) !== null)
+    throw new SettingsError('permissions', 'cannot be combined with a sandbox; name one of the two')
+  const mode = typeof permissions === 'string' && Object.hasOwn(PROFILES, permissions) ? PROFILES[permissions] : null
+  if (mode) return mode
+  throw new SettingsError(
+    'permissions',
+    `expected one of ${PROFILE_IDS.join(', ')}, got ${JSON.stringify(permissions)}`,
+  )
+}
+
 export function sandboxMode(value: unknown, field: string): SandboxMode {
   if (typeof value === 'string' && MODES.includes(value)) return value as SandboxMode
   throw new SettingsError(field, `expected one of ${MODES.join(', ')}, got ${JSON.stringify(value)}`)
@@ -98,8 +119,8 @@ export function overridesOf(params: Record<string, unknown>): SettingsOverrides 
     overrides.serviceTier = params.serviceTier === null ? null : text('serviceTier')
   if (params.approvalPolicy !== undefined && params.approvalPolicy !== null)
     overrides.approvalPolicy = approvalPolicy(params.approvalPolicy)
-  if (params.sandbox !== undefined && params.sandbox !== null)
-    overrides.sandboxPolicy = policyOfMode(sandboxMode(params.sandbox, 'sandbox'))
+  const named = namedSandbox(params)
+  if (named) overrides.sandboxPolicy = policyOfMode(named)
   if (params.sandboxPolicy !== undefined && params.sandboxPolicy !== null)
     overrides.sandboxPolicy = sandboxPolicy(params.sandboxPolicy)
   if (Array.isArray(params.runtimeWorkspaceRoots)) overrides.workspaceRoots = params.runtimeWorkspaceRoots as string[]

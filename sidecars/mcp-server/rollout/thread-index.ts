@@ -84,6 +84,8 @@ export interface ThreadQuery {
   parentId: string | null
   /** Children of this thread, and theirs. */
   ancestorId: string | null
+  originators: readonly string[] | null
+  projectId: string | null
   includedIds: readonly string[] | null
   excludedIds: readonly string[] | null
 }
@@ -310,6 +312,12 @@ export class ThreadIndex {
     return this.sql('select 1 from items where thread_id = ? and ordinal = ?').get(threadId, ordinal) !== undefined
   }
 
+  itemOrdinal(threadId: string, turnId: string, itemId: string): number | null {
+    const text = 'select ordinal from items indexed by items_by_turn where thread_id=? and turn_id=? and item_id=?'
+    const row = this.sql(text).get(threadId, turnId, itemId)
+    return row ? Number(row.ordinal) : null
+  }
+
   itemsOfTurns(threadId: string, turnIds: readonly string[]): IndexedItem[] {
     return this.sql(`select * from items where thread_id = ? and turn_id in (${marks(turnIds)}) order by ordinal`)
       .all(threadId, ...turnIds)
@@ -399,11 +407,16 @@ function conditions(query: ThreadQuery): { where: string[]; values: SqlValue[] }
   among('model_provider', query.modelProviders)
   among('source', query.sources && query.sources.flatMap(kindsOf))
   among('cwd', query.cwds)
+  among(`json_extract(thread, '$.originator')`, query.originators)
   among('id', query.includedIds)
   among('id', query.excludedIds, 'not')
   if (query.parentId !== null) {
     where.push('parent_id = ?')
     values.push(query.parentId)
+  }
+  if (query.projectId !== null) {
+    where.push(`json_extract(thread, '$.projectId') = ?`)
+    values.push(query.projectId)
   }
   if (query.ancestorId !== null) {
     where.push(`id in (${DESCENDANTS})`)

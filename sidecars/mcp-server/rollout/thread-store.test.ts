@@ -80,6 +80,8 @@ const everything: Omit<ThreadQuery, 'after'> = {
   searchTerm: null,
   parentId: null,
   ancestorId: null,
+  originators: null,
+  projectId: null,
   includedIds: null,
   excludedIds: null,
 }

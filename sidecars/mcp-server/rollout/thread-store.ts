@@ -229,6 +229,17 @@ export class ThreadStore {
     }
   }
 
+  /** The cursor of pages of one turn's items that begin behind an item of it; null when it is not there. */
+  async itemCursor(thread: StoredThread, turnId: string, itemId: string): Promise<string | null> {
+    if (!thread.base) {
+      const ordinal = this.index.itemOrdinal(thread.id, turnId, itemId)
+      return ordinal === null ? null : writeCursor('items', [ordinal])
+    }
+    const turn = (await this.chainedTurns(thread)).find(({ id }) => id === turnId)
+    const place = turn?.items.findIndex(({ id }) => id === itemId) ?? -1
+    return place === -1 ? null : writeCursor('items', [place])
+  }
+
   /** Items that contain the words, oldest first; of more than MAX_FOUND the newest ones. */
   async searchItems(thread: StoredThread, term: string): Promise<{ data: FoundItem[]; isComplete: boolean }> {
     const found: FoundItem[] = []

@@ -12,6 +12,7 @@ import {
   withDefault,
 } from '../../../protocol/decode.ts'
 import type { ExecProcess } from '../../../exec-server/client/index.ts'
+import type { SandboxObject } from '../../../protocol/exec-sandbox.ts'
 import type { CommandStarter } from '../../engine/services.ts'
 import type { AppConnection } from '../connection.ts'
 import { method, type Method } from '../method-table.ts'
@@ -37,6 +38,7 @@ const execParams = object({
   env: optional(record(nullable(string))),
   size: optional(size),
   sandboxPolicy: unknown,
+  permissionProfile: optional(string),
 })
 const spawnParams = object({
   command: array(string),
@@ -59,7 +61,14 @@ const byHandle = (params: { processHandle: string }, connection: AppConnection) 
   access: 'exclusive' as const,
 })
 
-export function commandMethods(exec: () => CommandStarter, defaultCwd: () => string): Record<string, Method> {
+export interface CommandContext {
+  exec: () => CommandStarter
+  defaultCwd: () => string
+  /** The walls asked for, or those of the configuration; null = none. Rejects with SettingsError. */
+  sandbox(cwd: string, asked: { sandboxPolicy?: unknown; permissions?: string }): Promise<SandboxObject | null>
+}
+
+export function commandMethods({ exec, defaultCwd, sandbox: wallsOf }: CommandContext): Record<string, Method> {
   const running = new Map<string, ExecProcess>()
   const name = (connection: AppConnection, kind: 'exec' | 'process', id: string): string =>
     `${kind}:${connection.id}:${id}`
@@ -71,6 +80,7 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
     streamStdin: boolean
     env?: Record<string, string | null>
     size?: { rows: number; cols: number }
+    sandbox: SandboxObject | null
   }) => {
     if (params.size && !params.tty) throw invalidRequest('size: only a command with tty has one')
     if (params.command.length === 0) throw invalidRequest('command must not be empty')
@@ -83,6 +93,7 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
       pipeStdin: params.streamStdin,
       env: set,
       envPolicy: { inherit: 'all', ignoreDefaultExcludes: true, exclude, set: {}, includeOnly: [] },
+      ...(params.sandbox && { sandbox: params.sandbox }),
     })
     if (params.size) await process.resize(params.size.cols, params.size.rows)
     return process
@@ -106,6 +117,7 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
 
   return {
     'command/exec': method(execParams, {
+      experimentalFields: ['permissionProfile'],
       run: async (params, { connection }) => {
         const { processId } = params
         if (processId === undefined && (params.streamStdin || params.streamStdoutStderr || params.tty))
@@ -113,7 +125,13 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
         const key = processId === undefined ? null : name(connection, 'exec', processId)
         if (key !== null && running.has(key))
           throw invalidRequest(`processId: "${processId}" is in use on this connection`)
-        const process = await start(params)
+        if ((params.sandboxPolicy ?? null) !== null && params.permissionProfile !== undefined)
+          throw invalidRequest('permissionProfile cannot be combined with sandboxPolicy')
+        const sandbox = await wallsOf(params.cwd ?? defaultCwd(), {
+          sandboxPolicy: params.sandboxPolicy,
+          permissions: params.permissionProfile,
+        })
+        const process = await start({ ...params, sandbox })
         if (key !== null) running.set(key, process)
         const ownKey = key ?? `exec:${process.id}`
         connection.own(ownKey, () => void process.terminate().catch(() => undefined))
@@ -170,7 +188,7 @@ export function commandMethods(exec: () => CommandStarter, defaultCwd: () => str
         const key = name(connection, 'process', params.processHandle)
         if (running.has(key))
           throw invalidRequest(`processHandle: "${params.processHandle}" is in use on this connection`)
-        const process = await start(params)
+        const process = await start({ ...params, sandbox: null })
         running.set(key, process)
         connection.own(key, () => void process.terminate().catch(() => undefined))
         after(

@@ -14,7 +14,7 @@ import { listModels } from '../../model/list-models.ts'
 import { modelEntries } from '../../model/model-catalogue.ts'
 import type { ConfigTable } from '../config-file.ts'
 import { configQueue, method, type Method } from '../method-table.ts'
-import { DEFAULT_MODEL } from '../thread-settings-source.ts'
+import { DEFAULT_MODEL, PROFILE_IDS } from '../thread-settings-source.ts'
 import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -131,7 +131,7 @@ export function configMethods(context: ServerContext): Record<string, Method> {
     'permissionProfile/list': method(unknown, {
       queue: configQueue('shared'),
       run: () => ({
-        data: [':read-only', ':workspace', ':danger-full-access'].map((id) => ({ id, description: null })),
+        data: PROFILE_IDS.map((id) => ({ id, description: null })),
         nextCursor: null,
       }),
     }),

@@ -120,6 +120,8 @@ export function keepingMethods(context: ServerContext): Record<string, Method> {
               searchTerm,
               parentId: null,
               ancestorId: null,
+              originators: null,
+              projectId: null,
               includedIds: null,
               excludedIds: null,
             },

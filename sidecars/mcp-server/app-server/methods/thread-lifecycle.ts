@@ -5,11 +5,12 @@ import type { DynamicToolSpec } from '../../engine/thread-runtime.ts'
 import { settingsBlock, type SettingsOverrides } from '../../engine/thread-settings.ts'
 import { usageOfRecord } from '../../engine/token-usage.ts'
 import type { StoredThread } from '../../rollout/stored-thread.ts'
+import type { ResponseItem } from '../../rollout/turn-projection.ts'
 import { tableOfOverrides, type ConfigTable } from '../config-file.ts'
 import { LiveConfig } from '../live-config.ts'
 import { type MethodCall } from '../method-table.ts'
 import type { LoadedThread } from '../thread-manager.ts'
-import { defaultCwd, overridesOf } from '../thread-settings-source.ts'
+import { defaultCwd, namedSandbox, overridesOf } from '../thread-settings-source.ts'
 import { turnsText } from '../thread-view.ts'
 import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
@@ -21,6 +22,7 @@ const MAX_PAGE = 100
 const DEFAULT_SOURCES = ['cli', 'vscode']
 
 export type Loose = Record<string, unknown>
+type Asked = Loose & { threadId: string }
 
 /** Page sizes are bounded, whatever a client asks for. */
 export const limitOf = (limit: number | undefined): number => Math.min(limit ?? DEFAULT_PAGE, MAX_PAGE)
@@ -46,8 +48,12 @@ export class ThreadLifecycle {
     return { thread: view, ...settingsBlock(thread.session.settings, []) }
   }
 
-  async resume(params: Loose & { threadId: string }, { connection, after }: MethodCall): Promise<unknown> {
+  async resume(asked: Asked, call: MethodCall): Promise<unknown> {
+    const { connection, after } = call
     const { threads, store } = this.context
+    const { history } = asked
+    if (Array.isArray(history)) return this.startFrom(history as ResponseItem[], asked, call)
+    const params: Asked = { ...asked, threadId: await this.idOf(asked) }
     const { config, common } = await this.common(params, connection.client!.name)
     const row = await store.find(params.threadId)
     const defaults = this.context.defaultSettings(config, row?.thread.cwd ?? defaultCwd())
@@ -81,6 +87,31 @@ export class ThreadLifecycle {
     }
   }
 
+  /** A thread that begins with what a client remembers; on disk at once. */
+  private async startFrom(history: ResponseItem[], params: Loose, call: MethodCall): Promise<unknown> {
+    const started = (await this.start(params, call)) as { thread: { id: string } }
+    await this.context.threads.need(started.thread.id).session.inject(history)
+    return {
+      ...started,
+      collaborationMode: null,
+      initialTurnsPage: null,
+      turnsBackwardsCursor: null,
+      itemsBackwardsCursor: null,
+    }
+  }
+
+  /** The id a request means: a path counts before the id, unless the thread is loaded. @throws WireError */
+  private async idOf({ threadId, path }: Asked): Promise<string> {
+    if (typeof path !== 'string' || path === '') return threadId
+    const loaded = this.context.threads.get(threadId)
+    if (loaded && loaded.stored.path !== path)
+      throw invalidRequest(`path: the thread ${threadId} is loaded from ${loaded.stored.path}; leave the path out`)
+    if (loaded) return threadId
+    const found = await this.context.store.findByPath(path).catch(() => null)
+    if (!found) throw invalidRequest(`path: no rollout found at ${path}`)
+    return found.thread.id
+  }
+
   /** Ids of the open child agents of a thread, and of theirs. */
   private openAgents(threadId: string): string[] {
     return this.context.threads
@@ -88,7 +119,8 @@ export class ThreadLifecycle {
       .flatMap(({ session }) => [session.id, ...this.openAgents(session.id)])
   }
 
-  async fork(params: Loose & { threadId: string }, { connection, after }: MethodCall): Promise<unknown> {
+  async fork(asked: Asked, { connection, after }: MethodCall): Promise<unknown> {
+    const params: Asked = { ...asked, threadId: await this.idOf(asked) }
     const { config, common } = await this.common(params, connection.client!.name)
     const source = await this.stored(params.threadId)
     const defaults = this.context.defaultSettings(config, source.cwd)
@@ -162,6 +194,8 @@ export class ThreadLifecycle {
     parentThreadId?: string
     ancestorThreadId?: string
     sectionId?: string
+    originators?: string[]
+    projectId?: string
     includedThreadIds?: string[]
     excludedThreadIds?: string[]
   }): Promise<unknown> {
@@ -186,6 +220,8 @@ export class ThreadLifecycle {
         searchTerm: params.searchTerm ?? null,
         parentId: params.parentThreadId ?? null,
         ancestorId: params.ancestorThreadId ?? null,
+        originators: params.originators && params.originators.length > 0 ? params.originators : null,
+        projectId: params.projectId ?? null,
         includedIds: params.includedThreadIds ?? null,
         excludedIds: params.excludedThreadIds ?? null,
       },
@@ -284,8 +320,9 @@ export class ThreadLifecycle {
   /** The request's own words; a sandbox mode takes its details from the configuration. */
   private overrides(config: ConfigTable, params: Loose): SettingsOverrides {
     const overrides = overridesOf(params)
-    if (typeof params.sandbox !== 'string') return overrides
-    const { sandboxPolicy } = this.context.defaultSettings({ ...config, sandbox_mode: params.sandbox }, '/')
+    const named = namedSandbox(params)
+    if (!named) return overrides
+    const { sandboxPolicy } = this.context.defaultSettings({ ...config, sandbox_mode: named }, '/')
     return { ...overrides, sandboxPolicy }
   }
 

@@ -11,6 +11,7 @@ import {
   withDefault,
   type Decoder,
 } from '../../../protocol/decode.ts'
+import type { StoredItem } from '../../rollout/thread-store.ts'
 import { method, threadQueue, type Method } from '../method-table.ts'
 import { settledTurns } from '../thread-view.ts'
 import { invalidRequest } from '../wire-error.ts'
@@ -22,6 +23,16 @@ const withThread: Decoder<Loose & { threadId: string }> = (value, path) => ({
   ...(value as Loose),
   ...object({ threadId: string })(value, path),
 })
+/** An id, or the rollout file of a thread whose id the client does not know. */
+const threadOrPath = ({ threadId, path }: Loose & { threadId: string }) => ({
+  key: threadId === '' ? `path:${String(path)}` : `thread:${threadId}`,
+  access: 'exclusive' as const,
+})
+/** A cursor of an earlier page, or an item of the turn. */
+const itemsCursor: Decoder<string | { itemId: string } | undefined> = (value, path) =>
+  typeof value === 'object' && value !== null
+    ? object({ type: literal('item'), itemId: string })(value, path)
+    : optional(string)(value, path)
 const anyParams: Decoder<Loose> = (value, path) => ({ ...(value as Loose), ...object({})(value, path) })
 const threadOnly = object({ threadId: string })
 const page = { cursor: optional(string), limit: optional(integer(1)), sortDirection: optional(literal('asc', 'desc')) }
@@ -40,11 +51,13 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
       run: (params, call) => lifecycle.start(params, call),
     }),
     'thread/resume': method(withThread, {
-      queue: (params) => ({ key: `thread:${params.threadId}`, access: 'exclusive' }),
+      experimentalFields: ['history', 'path'],
+      queue: threadOrPath,
       run: (params, call) => lifecycle.resume(params, call),
     }),
     'thread/fork': method(withThread, {
-      queue: threadQueue,
+      experimentalFields: ['path'],
+      queue: threadOrPath,
       run: (params, call) => lifecycle.fork(params, call),
     }),
     'thread/read': method(object({ threadId: string, includeTurns: withDefault(boolean, false) }), {
@@ -64,6 +77,8 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
         archived: optional(boolean),
         cwd: unknown,
         searchTerm: optional(string),
+        originators: optional(array(string)),
+        projectId: optional(string),
         parentThreadId: optional(string),
         ancestorThreadId: optional(string),
         sectionId: optional(string),
@@ -74,7 +89,14 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
         run: (params) => lifecycle.list(params),
       },
     ),
-    'thread/loaded/list': method(unknown, { run: () => ({ data: threads.ids(), nextCursor: null }) }),
+    'thread/loaded/list': method(object({ cursor: optional(string), limit: optional(integer(1)) }), {
+      run: ({ cursor, limit }) => {
+        const ids = threads.ids().sort()
+        const rest = cursor === undefined ? ids : ids.filter((id) => id > cursor)
+        const data = limit === undefined ? rest : rest.slice(0, limit)
+        return { data, nextCursor: data.length < rest.length ? data.at(-1)! : null }
+      },
+    }),
     'thread/turns/list': method(
       object({
         threadId: string,
@@ -97,25 +119,31 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
         },
       },
     ),
-    'thread/items/list': method(object({ threadId: string, turnId: optional(string), ...page }), {
-      run: async (params) => {
-        const stored = await lifecycle.listable(params.threadId, 'thread/items/list')
-        const request = {
-          cursor: params.cursor ?? null,
-          limit: limitOf(params.limit),
-          descending: params.sortDirection !== 'asc',
-        }
-        const found = await store.items(stored, request, params.turnId)
-        return {
-          ...found,
-          data: found.data.map((entry) => ({
-            ...entry,
-            startedAtMs: entry.item.startedAtMs ?? null,
-            completedAtMs: entry.item.completedAtMs ?? null,
-          })),
-        }
+    'thread/items/list': method(
+      object({
+        threadId: string,
+        turnId: optional(string),
+        ...page,
+        cursor: itemsCursor,
+        deferOutput: optional(
+          object({ commandExecution: withDefault(boolean, false), mcpToolCall: withDefault(boolean, false) }),
+        ),
+      }),
+      {
+        run: async ({ threadId, turnId, cursor, limit, sortDirection, deferOutput }) => {
+          const stored = await lifecycle.listable(threadId, 'thread/items/list')
+          if (turnId === undefined && (deferOutput || typeof cursor === 'object'))
+            throw invalidRequest('turnId: is needed with an item as cursor, and with deferOutput')
+          const place =
+            typeof cursor === 'object' ? await store.itemCursor(stored, turnId!, cursor.itemId) : (cursor ?? null)
+          if (typeof cursor === 'object' && place === null)
+            throw invalidRequest(`cursor.itemId: the turn ${turnId} has no item ${cursor.itemId}`)
+          const request = { cursor: place, limit: limitOf(limit), descending: sortDirection === 'desc' }
+          const found = await store.items(stored, request, turnId)
+          return { ...found, data: found.data.map((entry) => entryView(entry, deferOutput)) }
+        },
       },
-    }),
+    ),
     'gatehouse/thread/find': method(object({ threadId: string, term: string }), {
       run: async ({ threadId, term }) => {
         if (term.trim() === '') throw invalidRequest('term must not be empty')
@@ -202,4 +230,19 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
       run: ({ threadId, numTurns }) => lifecycle.rollback(threadId, numTurns),
     }),
   }
+}
+
+/** An item of a page; output that is fetched by itself is left out. */
+function entryView(
+  { turnId, item }: StoredItem,
+  defer: { commandExecution: boolean; mcpToolCall: boolean } | undefined,
+): Record<string, unknown> {
+  const times = { startedAtMs: item.startedAtMs ?? null, completedAtMs: item.completedAtMs ?? null }
+  const isLong =
+    item.type === 'commandExecution'
+      ? defer?.commandExecution && item.status === 'completed' && (item.aggregatedOutput ?? '') !== ''
+      : item.type === 'mcpToolCall' && defer?.mcpToolCall && item.status === 'completed' && item.result !== null
+  if (!isLong) return { turnId, item, ...times }
+  const without = item.type === 'commandExecution' ? { aggregatedOutput: null } : { result: null }
+  return { turnId, item: { ...item, ...without }, outputDeferred: true, ...times }
 }
