@@ -433,7 +433,7 @@ describe('a host', () => {
     host = await openHost()
     await host.start()
     const page = async () => (await host.invoke('audit.page', [null, 100], owner)).entries.map(({ summary }) => summary)
-    await until(async () => (await page()).includes(`Withdrawn ${card!.id}: lost: Gatehouse ended while it waited`))
+    await until(async () => (await page()).includes('Withdrawn: make x (lost: Gatehouse ended while it waited)'))
     expect(await decide(card!)).toMatchObject({ ok: false })
   })
 

@@ -6,7 +6,10 @@ import type { ApprovalRequest, Ending } from './request-book.ts'
 
 type Recorder = Pick<Audit, 'record'>
 
-export function recordAsked(audit: Recorder, { id, origin, gate, subject, subjectHash }: ApprovalRequest): void {
+export function recordAsked(
+  audit: Recorder,
+  { id, origin, gate, subject, subjectHash, askedBy }: ApprovalRequest,
+): void {
   const { sessionId, processId, toolCallId } = origin
   audit.record({
     kind: 'request.asked',
@@ -17,6 +20,7 @@ export function recordAsked(audit: Recorder, { id, origin, gate, subject, subjec
     gate,
     subject: maskSubject(subject),
     subjectHash,
+    ...(askedBy && { ruleId: askedBy }),
   })
 }
 

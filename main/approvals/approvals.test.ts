@@ -339,6 +339,21 @@ describe('gates', () => {
     const [rule] = rules.all()
     expect(rules.firedOf(rule!.id)).toEqual({ count: 1, lastAtMs: 1_000 })
   })
+
+  it('count a rule that wants a question for each question, and name it on record', async () => {
+    rules.addText('prefix_rule(pattern=["git", "push"], decision="prompt")')
+    const rule = rules.all().find(({ text }) => text.includes('push'))!
+    const first = ask(command('git', 'push'))
+    expect(journal.find((event) => event.kind === 'request.asked')).toMatchObject({ ruleId: rule.id })
+    expect(rules.firedOf(rule.id)).toEqual({ count: 1, lastAtMs: 1_000 })
+    ask(command('make'))
+    expect(journal.filter((event) => event.kind === 'request.asked').map((event) => 'ruleId' in event)).toEqual([
+      true,
+      false,
+    ])
+    first.cancel()
+    await expect(first.answer).rejects.toThrow('the agent cancelled it')
+  })
 })
 
 describe('a journal that cannot record', () => {

@@ -6,7 +6,7 @@ import type { ApprovalsRequest, GateMode, SidecarName } from '../../sidecars/pro
 import type { ProcessId, RequestId, SessionId } from '../../sidecars/protocol/ids.ts'
 import { RpcError } from '../../sidecars/rpc/rpc-error.ts'
 import type { Audit } from '../audit/audit.ts'
-import type { Judgement, Rules } from '../rules/rules.ts'
+import { decidingStep, type Judgement, type Rules } from '../rules/rules.ts'
 import { recordAsked, recordEnding } from './approval-records.ts'
 import { approvalView, whyView, type ShownSession } from './approval-view.ts'
 import { alreadyDecided } from './decision-words.ts'
@@ -98,7 +98,12 @@ export class Approvals {
     const judgement = this.judge(request)
     const decision = this.decideAtOnce(request, judgement)
     if (!decision) {
-      const card = { ...request, scopes: offeredScopes(this.options.rules, request), why: whyView(judgement) }
+      const card = {
+        ...request,
+        scopes: offeredScopes(this.options.rules, request),
+        why: whyView(judgement),
+        askedBy: decidingStep(judgement)?.ruleId,
+      }
       return this.wait(card, params.expiresInMs, ask)
     }
     recordAsked(this.options.audit, request)
@@ -195,6 +200,7 @@ export class Approvals {
       subjectHash: hashSubject(subject),
       scopes,
       why: { summary: '', nearly: null },
+      askedBy: undefined,
       reason,
       refused,
       askedAtMs: this.now(),
@@ -253,6 +259,7 @@ export class Approvals {
       else {
         this.book.open(request, waiter, key)
         recordAsked(this.options.audit, request)
+        if (request.askedBy) this.options.rules.noteFired(request.askedBy, request.askedAtMs)
       }
       this.publishPending(this.book.get(id)!)
     })

@@ -7,7 +7,7 @@
 import type { Answers } from '../../sidecars/protocol/answer-form.ts'
 import type { Decision, Scope } from '../../sidecars/protocol/decision.ts'
 import type { GateMode, Origin, SidecarName } from '../../sidecars/protocol/host-channel.ts'
-import type { RequestId } from '../../sidecars/protocol/ids.ts'
+import type { RequestId, RuleId } from '../../sidecars/protocol/ids.ts'
 import type { Subject } from '../../sidecars/protocol/subject.ts'
 import type { WhyView } from '../../preload/api.ts'
 
@@ -27,6 +27,8 @@ export interface ApprovalRequest {
   /** What the asker can honour and a rule could express. */
   readonly scopes: readonly Scope[]
   readonly why: WhyView
+  /** The rule that wants the owner to be asked; undefined when only a rule is missing. */
+  readonly askedBy: RuleId | undefined
   /** The asker's own words, if it gave any. */
   readonly reason: string | undefined
   /** Last words of the same command when its sandbox refused it. */

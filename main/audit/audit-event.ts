@@ -28,6 +28,8 @@ export type AuditEvent =
       /** With values of variables that look like secrets replaced; `subjectHash` is of the unmasked one. */
       subject: Subject
       subjectHash: string
+      /** The rule that wants the owner to be asked; none when only a rule is missing. */
+      ruleId?: RuleId
     }
   | {
       kind: 'request.decided'

@@ -1,21 +1,42 @@
 import type { AuditView } from '../../preload/api.ts'
 import type { Actor, Decision } from '../../sidecars/protocol/decision.ts'
+import type { ProcessId, RequestId } from '../../sidecars/protocol/ids.ts'
 import { shellQuote } from './shell-quote.ts'
 import { shorten, subjectLine } from './subject-line.ts'
 import type { AuditEvent, AuditRecord } from './audit-event.ts'
 
+/** What else is known of the requests and processes that records name only by id. */
+export interface AuditNames {
+  requests: ReadonlyMap<RequestId, string>
+  processes: ReadonlyMap<ProcessId, string>
+}
+
+/** The names that the records themselves give. */
+export function namesIn(records: readonly AuditRecord[]): AuditNames {
+  const requests = new Map<RequestId, string>()
+  const processes = new Map<ProcessId, string>()
+  for (const record of records)
+    if (record.kind === 'request.asked') {
+      requests.set(record.requestId, subjectLine(record.subject))
+      if (record.processId !== undefined && record.subject.kind === 'command')
+        processes.set(record.processId, subjectLine(record.subject))
+    } else if (record.kind === 'process.started') processes.set(record.processId, shorten(shellQuote(record.argv)))
+  return { requests, processes }
+}
+
 /** What the journal page shows of a record. */
-export function auditView(record: AuditRecord): AuditView {
+export function auditView(record: AuditRecord, names: AuditNames = namesIn([])): AuditView {
   return {
     seq: record.seq,
     atMs: record.atMs,
     kind: record.kind,
-    summary: summarize(record),
+    summary: summarize(record, names),
     sessionId: 'sessionId' in record ? (record.sessionId ?? null) : null,
   }
 }
 
-function summarize(event: AuditEvent): string {
+function summarize(event: AuditEvent, { requests, processes }: AuditNames): string {
+  const request = (id: RequestId) => requests.get(id) ?? id
   switch (event.kind) {
     case 'host.started':
       return `Gatehouse ${event.version} started (pid ${event.pid})`
@@ -30,17 +51,17 @@ function summarize(event: AuditEvent): string {
     case 'request.asked':
       return `Asked: ${subjectLine(event.subject)}`
     case 'request.decided':
-      return `${decisionLine(event.decision)} ${event.requestId}`
+      return `${decisionLine(event.decision)}: ${request(event.requestId)}${byRule(event)}`
     case 'request.withdrawn':
-      return `Withdrawn ${event.requestId}: ${event.reason}`
+      return `Withdrawn: ${request(event.requestId)} (${event.reason})`
     case 'request.failed':
-      return `Nothing ran for ${event.requestId}: ${shorten(event.reason)}`
+      return `Nothing ran: ${request(event.requestId)} (${shorten(event.reason)})`
     case 'request.expired':
-      return `Expired ${event.requestId}${because(event.decision.reason)}`
+      return `Expired: ${request(event.requestId)} (${shorten(event.decision.reason ?? 'nobody answered')})`
     case 'process.started':
       return `Started ${shorten(shellQuote(event.argv))} in ${event.cwd}${event.pid === null ? '' : ` (pid ${event.pid})`}`
     case 'process.ended':
-      return `Ended ${event.processId}: ${event.exitSignal ?? (event.exitCode === undefined ? (event.detail ?? 'lost') : `exit code ${event.exitCode}`)}`
+      return `Ended: ${processes.get(event.processId) ?? event.processId} (${endWords(event)})`
     case 'connection.decided':
       return `${event.verdict === 'allow' ? 'Allowed' : 'Blocked'} ${event.host}:${event.port}${event.count > 1 ? ` (${event.count} times)` : ''}${because(event.reason)}`
     case 'connection.ended':
@@ -65,11 +86,25 @@ function summarize(event: AuditEvent): string {
   }
 }
 
-/** "Allowed once by you", "Denied by rule rul_x". */
-export function decisionLine({ verdict, scope, actor, ruleId }: Decision): string {
+/** "Allowed by you in the window", "Denied by a rule". */
+function decisionLine({ verdict, scope, actor }: Decision): string {
   const word = verdict === 'allow' ? 'Allowed' : 'Denied'
   const range = scope === 'once' ? '' : scope === 'session' ? ' for the session' : ' always'
-  return `${word}${range} by ${actor.kind === 'rule' && ruleId !== undefined ? `rule ${ruleId}` : actorName(actor)}`
+  return `${word}${range} by ${actorName(actor)}`
+}
+
+/** The step of the chain in which the rule spoke: it names the rule's place. */
+function byRule({ decision, chain }: Extract<AuditEvent, { kind: 'request.decided' }>): string {
+  if (decision.actor.kind !== 'rule') return ''
+  const verb = decision.verdict === 'allow' ? ': allowed, ' : ': denied, '
+  const step = chain?.find((line) => line.includes(verb))
+  if (step !== undefined) return ` (${shorten(step.slice(step.indexOf(verb) + verb.length))})`
+  return decision.ruleId === undefined ? '' : ` (${decision.ruleId})`
+}
+
+function endWords({ exitSignal, exitCode, detail }: Extract<AuditEvent, { kind: 'process.ended' }>): string {
+  if (exitSignal !== undefined) return exitSignal
+  return exitCode === undefined ? shorten(detail ?? 'lost') : `exit code ${exitCode}`
 }
 
 function actorName(actor: Actor): string {

@@ -1,6 +1,6 @@
 import type { AuditView } from '../../preload/api.ts'
 import type { AuditEvent, AuditRecord } from './audit-event.ts'
-import { auditView } from './audit-view.ts'
+import { auditView, namesIn } from './audit-view.ts'
 import { lastSeq, recordsBackwards } from './journal-reader.ts'
 import { JournalWriter, type JournalWriterOptions } from './journal-writer.ts'
 
@@ -44,12 +44,18 @@ export class Audit {
   /** One page, newest first; `next` is the `before` of the following one, null at the beginning of the journal. */
   async page(before: number | null, limit: number): Promise<{ entries: AuditView[]; next: number | null }> {
     const wanted = Math.max(1, Math.min(limit, MAX_PAGE))
-    const entries: AuditView[] = []
+    const records: AuditRecord[] = []
+    let next: number | null = null
     for await (const record of this.backwards(before)) {
-      if (entries.length === wanted) return { entries, next: entries.at(-1)!.seq }
-      entries.push(auditView(record))
+      if (records.length === wanted) {
+        next = records.at(-1)!.seq
+        break
+      }
+      records.push(record)
     }
-    return { entries, next: null }
+    // What ended on this page has mostly begun on it, too.
+    const names = namesIn(records)
+    return { entries: records.map((record) => auditView(record, names)), next }
   }
 
   /** Nothing that waits is on disk before the writer has opened it and knows its last number. */

@@ -16,7 +16,7 @@ it('reads what earlier runs asked, decided and left open', async () => {
   let now = 100 * DAY
   const audit = new Audit({ folder: await mkdtemp(join(tmpdir(), 'gatehouse-past-')), now: () => now })
   const start = (instanceId: string) => audit.record({ kind: 'host.started', version: '0', instanceId, pid: 1 })
-  const asked = (id: string) =>
+  const asked = (id: string, ruleId?: RuleId) =>
     audit.record({
       kind: 'request.asked',
       requestId: id as RequestId,
@@ -24,6 +24,7 @@ it('reads what earlier runs asked, decided and left open', async () => {
       gate: 'ask',
       subject,
       subjectHash: id,
+      ...(ruleId && { ruleId }),
     })
   const decided = (id: string, verdict: Verdict, actor: Actor, ruleId?: RuleId) =>
     audit.record({
@@ -59,7 +60,7 @@ it('reads what earlier runs asked, decided and left open', async () => {
   decided('req_3', 'deny', { kind: 'person', via: 'window' })
   connected('deny', 4)
   connected('allow', 1, rule)
-  asked('req_open')
+  asked('req_open', 'rul_ask' as RuleId)
   start('third')
   asked('req_now')
   decided('req_now', 'allow', { kind: 'person', via: 'window' })
@@ -73,7 +74,10 @@ it('reads what earlier runs asked, decided and left open', async () => {
     ['req_open', undefined],
   ])
   expect(past.lost).toEqual([{ requestId: 'req_open', sessionId }])
-  expect([...past.fired]).toEqual([[rule, { count: 3, lastAtMs: now }]])
+  expect([...past.fired]).toEqual([
+    ['rul_ask', { count: 1, lastAtMs: now }],
+    [rule, { count: 3, lastAtMs: now }],
+  ])
   expect(past.today).toEqual({ allowed: 1, blocked: 4, decided: 1 })
   expect(past.connections).toBe(6)
 })

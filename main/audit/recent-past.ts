@@ -18,7 +18,7 @@ export interface RecentPast {
   requests: PastDecision[]
   /** Requests that still waited when an earlier run ended, and were never told so. */
   lost: { requestId: RequestId; sessionId: SessionId }[]
-  /** How often each rule decided, and when last. */
+  /** How often each rule decided or made a question, and when last. */
   fired: Map<RuleId, { count: number; lastAtMs: number }>
   /** Since `todayMs`. */
   today: { allowed: number; blocked: number; decided: number }
@@ -78,6 +78,7 @@ function note(
       return
     case 'request.asked': {
       const { requestId, sessionId, subject, subjectHash, atMs } = record
+      fire(record.ruleId, 1)
       if (!endings.has(requestId)) past.lost.push({ requestId, sessionId })
       const verdict = endings.get(requestId)
       past.requests.push({ subject, subjectHash, sessionId, atMs, ...(verdict && { verdict }) })

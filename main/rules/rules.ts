@@ -261,7 +261,7 @@ export class Rules {
     if (this.grants.endSession(sessionId) || this.sessionHosts.length < before) this.rebuild()
   }
 
-  /** Counts a decision that a rule made. */
+  /** Counts a decision that a rule made, or a question that it wanted to be asked. */
   noteFired(id: RuleId, atMs: number, count = 1): void {
     const before = this.fired.get(id)
     this.fired.set(id, { count: (before?.count ?? 0) + count, lastAtMs: Math.max(before?.lastAtMs ?? 0, atMs) })
