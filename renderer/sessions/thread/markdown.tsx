@@ -1,5 +1,5 @@
 /** A message of a model, drawn from `markdown-blocks`: text only, nothing in it loads or runs. */
-import { memo, type ReactNode } from 'react'
+import { Fragment, memo, type ReactNode } from 'react'
 import { VisibleText } from '../../components/visible-text.tsx'
 import { useInvoke } from '../../feed/feed-context.tsx'
 import { readBlocks, type Block, type Inline } from './markdown-blocks.ts'
@@ -43,7 +43,7 @@ function drawBlock(block: Block, key: number): ReactNode {
 }
 
 function drawInline(inline: Inline, key: number): ReactNode {
-  const text = <VisibleText code={inline.kind === 'code'} text={inline.text} />
+  const text = drawLines(inline.text, inline.kind === 'code')
   switch (inline.kind) {
     case 'strong':
       return <strong key={key}>{text}</strong>
@@ -54,6 +54,16 @@ function drawInline(inline: Inline, key: number): ReactNode {
     default:
       return <span key={key}>{text}</span>
   }
+}
+
+/** A line that ends in a message is one here: nothing about it is hidden. */
+function drawLines(text: string, code: boolean): ReactNode {
+  return text.split('\n').map((line, index) => (
+    <Fragment key={index}>
+      {index > 0 && <br />}
+      <VisibleText code={code} text={line} />
+    </Fragment>
+  ))
 }
 
 /** Main asks before it opens anything. */
