@@ -12,5 +12,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Everything is a file of its own: the content policy allows no data: scripts or styles.
     assetsInlineLimit: 0,
+    // Read from the disk, never over a network: one file is no fault.
+    chunkSizeWarningLimit: 4_000,
   },
 })

@@ -2,6 +2,7 @@
 import { useMemo, useState, type ReactNode } from 'react'
 import type { SettingsView } from '../../preload/api.ts'
 import { ErrorNote } from '../components/states.tsx'
+import { VisibleText } from '../components/visible-text.tsx'
 import { useFeed, useInvoke } from '../feed/feed-context.tsx'
 import { selectSessions } from '../sessions/selectors.ts'
 
@@ -36,13 +37,18 @@ export function AgentPostures(): ReactNode {
   return (
     <section className="agent-postures" aria-labelledby="agent-postures-title">
       <h2 id="agent-postures-title">Where no rule decides</h2>
-      <p className="dim">What a rule denies is refused in any case.</p>
+      <p className="dim">
+        What a rule denies is refused in any case. By default you are asked, and agents on the exec server are treated
+        as Settings say.
+      </p>
       {failure && <ErrorNote message={failure} />}
       {names.map((name) => (
         <label key={name} className="agent-posture">
-          <span>{name}</span>
+          <span>
+            <VisibleText text={name} />
+          </span>
           <select className="field" value={own[name] ?? ''} onChange={(event) => choose(name, event.target.value)}>
-            <option value="">As it attaches</option>
+            <option value="">Default</option>
             {POSTURES.map((posture) => (
               <option key={posture} value={posture}>
                 {WORDS[posture]}

@@ -45,10 +45,12 @@ export function RuleTestBox(): ReactNode {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
+        <span className="dim" aria-hidden="true">
+          in
+        </span>
         <input
           className="field code rule-test-folder"
           aria-label="Folder to test in"
-          title="In this folder"
           spellCheck={false}
           autoComplete="off"
           value={cwd}
