@@ -325,11 +325,65 @@ describe('shell text', () => {
     for (const text of ['', '   ', '# nothing', 'echo "unbalanced', 'ls )', '((']) expect(verdictOf(text)).toBe('ask')
   })
 
+  it.each([
+    '((rm -rf x\n)\n)',
+    '((c=rm; "$c" -rf x\n)\n)',
+    '! { ((c=rm; "$c" -rf x\n)\n)\n}',
+    '(! (rm -rf x))',
+    'echo $((rm -rf x); ls)',
+    'cat <((c=rm; $c -rf x); ls)',
+    '((rm -rf x))',
+    '! ! { c=rm; $c -rf x; }',
+    'time { c=rm; $c -rf x; }',
+    'time -p for c in rm; do $c -rf x; done',
+    'coproc { c=rm; $c -rf x; }',
+    'coproc name { c=rm; $c -rf x; }',
+    'f() { "$1" -rf x; } 2>/dev/null; f rm',
+    'for ((i = 0; i < 1; i++)); do c=rm; $c -rf x; done',
+    'select a in b; do c=rm; $c -rf x; done',
+    'export A="$(c=rm; $c -rf x)"',
+    '`(rm -rf x)`',
+    '`c=rm; \\$c -rf x`',
+    'x=`ls \\`rm -rf x\\``',
+    "x=`echo 'a`; rm -rf x; `b'`",
+    'x=$\nrm -rf x',
+    'ls; x=$ rm -rf x',
+  ])('denies %j, which the grammar reads in another way than a shell', (text) => {
+    expectVerdict(text, 'deny')
+  })
+
+  it.each([
+    'x=`ls \\`touch x\\``; ls',
+    'for a in `ls \\`touch x\\``; do ls; done',
+    'case `ls \\`touch x\\`` in a) ls;; esac',
+    "x=`echo 'a`; touch x; `b'`; ls",
+    'x=`ls # a`; touch x\n`; ls',
+    'x=`cat \\$HOME/f`; ls',
+    'ls; x=$\ntouch x',
+    'ls; y=a x=$\ntouch x',
+    'ls; x=$\\\ntouch x',
+    'cat <<EOF\nx\nEOF#`touch x`',
+    'cat <<EOF\nx\nEOF #\n$(touch x)',
+  ])('never allows %j, where the grammar sees less than a shell runs', expectNeverAllowed)
+  it('allows plain substitutions in backquotes and variables of every kind', () => {
+    for (const text of ['x=`git log -1`; ls', 'x=$#; ls', 'x="$y"; ls', 'x=a$y${z}; ls', 'x="a $ b"; ls'])
+      expectVerdict(text, 'allow')
+  })
+
   it('is read to the end however deep it is nested and however long it is', () => {
     for (const text of [
       `${'('.repeat(5000)}rm -rf x${')'.repeat(5000)}`,
       `${'bash -c '.repeat(50)}ls`,
       'x'.repeat(300_000),
+      '! '.repeat(60_000),
+      'time '.repeat(40_000),
+      'a | '.repeat(20_000),
+      `${' '.repeat(200_000)}((`,
+      `${'('.repeat(100_000)}ls`,
+      `x=\`ls ${'\\`'.repeat(100_000)}`,
+      '`ls '.repeat(50_000),
+      'for a in b c; do '.repeat(2_000),
+      `${'f() { f; f; }; f; '.repeat(500)}`,
     ])
       expectNeverAllowed(text)
     expect(verdictOf(`${'git status; '.repeat(2000)}rm -rf x`)).toBe('deny')

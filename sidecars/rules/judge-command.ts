@@ -1,5 +1,6 @@
 import type { CommandSubject } from '../protocol/subject.ts'
 import { classifyCommand } from './classify-command.ts'
+import { Effort } from './effort.ts'
 import { findTellingVariable } from './harmless-environment.ts'
 import { findHiddenCharacter } from './hidden-characters.ts'
 import { readsCommandsFromInput } from './input-reader.ts'
@@ -13,7 +14,6 @@ import { readShellText } from './shell-reader.ts'
 import { programName } from './shell-wrapper.ts'
 import { readStartedCommands } from './started-commands.ts'
 import type { Words } from './started.ts'
-import { cpuMs } from './time-spent.ts'
 import { mayWrite, type WritablePlaces } from './writable-places.ts'
 
 export interface CommandRules {
@@ -45,8 +45,8 @@ const MOST_STEPS = 4_000
 /** Characters of possible commands that are looked at, and how many; what comes after asks. */
 const MOST_HINT_CHARACTERS = 100_000
 const MOST_HINTS = 400
-/** Nothing that a person wrote takes this long; what is not looked at by then asks. */
-const LONGEST_MS = 2_000
+/** What one step takes, in units of effort. */
+const STEP_EFFORT = 50
 const TOO_MUCH = 'it holds more than is looked at'
 
 /**
@@ -99,10 +99,11 @@ function rulesFor(rules: readonly CommandRule[], program: string): readonly Comm
 }
 
 class Judge {
-  private readonly endsAtMs = cpuMs() + LONGEST_MS
+  private readonly effort = new Effort()
   private stepCount = 0
   private hintCount = 0
   private hintCharacters = 0
+  private readonly hintsSeen = new Set<string>()
   /** Commands so far that may take what they run from their input, and everything that may be that input. */
   private readerCount = 0
   private readonly printed: string[] = []
@@ -116,7 +117,7 @@ class Judge {
   judgeWords(words: Words, depth: number): JudgedStep[] {
     if (words[0] === undefined) return [ask(shown(words), 'which program it starts is only known when it runs')]
     if (depth > DEEPEST) return [ask(shown(words), 'programs are nested too deep to follow')]
-    if (++this.stepCount > MOST_STEPS || cpuMs() > this.endsAtMs) return [ask('the rest', TOO_MUCH)]
+    if (++this.stepCount > MOST_STEPS || !this.effort.spend(STEP_EFFORT)) return [ask('the rest', TOO_MUCH)]
     if (readsCommandsFromInput(words)) this.readerCount += 1
     this.printed.push(...printedBy(words))
     const starts = readStartedCommands(words)
@@ -139,7 +140,7 @@ class Judge {
 
   judgeText(text: string, depth: number): JudgedStep[] {
     if (!this.context.grammar) return [ask(shorten(text), 'shell text cannot be read: the grammar is not loaded')]
-    const read = readShellText(text, this.context.grammar)
+    const read = readShellText(text, this.context.grammar, this.effort)
     const { commands, unclear, inputs } = read
     const [readersBefore, printedBefore] = [this.readerCount, this.printed.length]
     const steps = commands.flatMap(({ words }) => this.judgeWords(words, depth + 1))
@@ -157,7 +158,9 @@ class Judge {
     const steps: JudgedStep[] = []
     for (const hint of hints) {
       const length = typeof hint === 'string' ? hint.trim().length : hint.length
-      if (length === 0) continue
+      const key = typeof hint === 'string' ? `text ${hint}` : `words ${JSON.stringify(hint)}`
+      if (length === 0 || this.hintsSeen.has(key)) continue
+      this.hintsSeen.add(key)
       this.hintCharacters += length
       if (++this.hintCount > MOST_HINTS || this.hintCharacters > MOST_HINT_CHARACTERS || depth > DEEPEST)
         return [...steps, ask('the rest', TOO_MUCH)]

@@ -1,19 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Node } from 'web-tree-sitter'
-import { cpuMs } from './time-spent.ts'
+import type { Node, Tree } from 'web-tree-sitter'
+import type { Effort } from './effort.ts'
 
-/** A text that takes longer than this to parse is not read at all: it asks. */
-const PARSE_LIMIT_MS = 250
+/** What a character takes to parse, and what the parser does between two of its reports, in units of effort. */
+const CHARACTER_EFFORT = 0.5
+const REPORT_EFFORT = 50
+/** Reports about one text of 256 KB are fewer; about a quarter of a second. */
+const MOST_REPORTS = 3_000
+/** With more of them than this, the memory that an unfinished pipeline takes counts in hundreds of megabytes. */
+const MOST_PIPES = 3_000
 
 /** Bash's grammar, loaded once for the life of a process. */
 export interface ShellGrammar {
   /**
    * Calls `read` with the root of the text's syntax tree, which lives only during the call. `undefined`
-   * when the text took too long to parse.
+   * when the text took too much to parse.
    */
-  withTree<T>(text: string, read: (root: Node) => T): T | undefined
+  withTree<T>(text: string, effort: Effort, read: (root: Node) => T): T | undefined
 }
 
 /**
@@ -29,12 +34,25 @@ export async function loadShellGrammar(): Promise<ShellGrammar> {
     readAsset('tree-sitter-bash.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm'),
   ])
   await Parser.init({ wasmBinary })
-  const parser = new Parser()
-  parser.setLanguage(await Language.load(bash))
+  const language = await Language.load(bash)
+  let parser = new Parser().setLanguage(language)
+  const parse = (text: string, isTooMuch: () => boolean): Tree | null => {
+    try {
+      return parser.parse(text, null, { progressCallback: isTooMuch })
+    } catch {
+      // Out of memory, for one: whatever the text, the next one is read again.
+      parser.reset()
+      parser = new Parser().setLanguage(language)
+      return null
+    }
+  }
   return {
-    withTree(text, read) {
-      const deadlineMs = cpuMs() + PARSE_LIMIT_MS
-      const tree = parser.parse(text, null, { progressCallback: () => cpuMs() > deadlineMs })
+    withTree(text, effort, read) {
+      if (!effort.spend(text.length * CHARACTER_EFFORT) || text.split('|', MOST_PIPES).length === MOST_PIPES)
+        return undefined
+      let reports = 0
+      const isTooMuch = () => ++reports > MOST_REPORTS || !effort.spend(REPORT_EFFORT)
+      const tree = parse(text, isTooMuch)
       if (!tree) {
         parser.reset()
         return undefined

@@ -1,3 +1,5 @@
+import { backquotedIn } from './backquotes.ts'
+import type { Effort } from './effort.ts'
 import { findHiddenCharacter } from './hidden-characters.ts'
 import type { ReadText } from './read-text.ts'
 import type { ShellGrammar } from './shell-grammar.ts'
@@ -7,8 +9,14 @@ import { ShellWalk } from './shell-walk.ts'
 const LONGEST_TEXT = 256 * 1024
 const SHOWN_UNCLEAR = 8
 const MOST_PIECES = 100
-const NEGATED_GROUP = /(^|[\s;&|(){}])!(?=\s+\{\s)/
-const NEGATED_GROUPS = new RegExp(NEGATED_GROUP, 'g')
+/** Words in front of a command that are no program but part of the syntax. */
+const PREFIXES = /(^|[\s;&|(){}`])((?:(?:!|time(?:\s+-p)?|coproc(?:\s+\w+(?=\s+[{(]))?)\s+)+)/g
+/** What such a word stands in front of when it is one. */
+const COMPOUND = /[{(]|\[\[|(?:if|while|until|for|case|select|function)\s|\w+\s*\(\)/y
+/** Two parentheses that a shell may take for one in another; those of a `for` it does not. */
+const TWO_PARENTHESES = /\((?<!\bfor\s*\()(?=\()/g
+/** A dollar sign that is only itself; the grammar takes what follows in the next line for its variable. */
+const BARE_DOLLAR = /(?<!\\)\$(?=\s)/g
 
 /**
  * The commands of a shell text (sh, bash, zsh). Followed are commands joined by `&&`, `||`, `;`, `|` and line ends,
@@ -16,48 +24,66 @@ const NEGATED_GROUPS = new RegExp(NEGATED_GROUP, 'g')
  * here-documents and output thrown away; everything else is named in `unclear`, and commands inside it are still
  * listed.
  */
-export function readShellText(text: string, grammar: ShellGrammar): ReadText {
+export function readShellText(text: string, grammar: ShellGrammar, effort: Effort): ReadText {
   if (text.length > LONGEST_TEXT) return { ...nothing(), unclear: [`it is longer than ${LONGEST_TEXT} characters`] }
-  const readings = [...new Set([text, ...otherReadings(text)])].map((reading) => readOnce(reading, grammar))
+  const readings = readingsOf(text).map((reading) => readOnce(reading, grammar, effort))
   const all = <T>(part: (read: ReadText) => readonly T[]): T[] => readings.flatMap(part)
   return {
     commands: all(({ commands }) => commands),
     unclear: [...new Set(all(({ unclear }) => unclear))],
     writes: all(({ writes }) => writes),
     inputs: all(({ inputs }) => inputs),
-    hints: all(({ hints }) => hints),
+    hints: [...all(({ hints }) => hints), ...otherHints(text)],
   }
 }
 
 /**
- * Where the grammar reads otherwise than a shell, the text as the shell takes it; both readings count. It takes an
- * escaped line end for a blank, while a word goes on in the next line; and in `! { …; }` the brace for a program.
+ * The text as the grammar reads it, and as a shell does where the two differ; all readings count. The grammar takes an
+ * escaped line end for a blank, while a word goes on in the next line; and in `! { …; }` and the like the brace for a
+ * program.
  */
-function otherReadings(text: string): string[] {
-  const readings: string[] = []
+function readingsOf(text: string): string[] {
+  const readings = [text]
   if (text.includes('\\\n')) readings.push(text.replaceAll('\\\n', ''))
-  if (NEGATED_GROUP.test(text)) readings.push(text.replaceAll(NEGATED_GROUPS, '$1 '))
-  return readings
+  return [...new Set([...readings, ...readings.map(withoutPrefixes)])]
+}
+
+const withoutPrefixes = (text: string): string =>
+  text.replaceAll(PREFIXES, (match: string, before: string, _words: string, at: number) => {
+    COMPOUND.lastIndex = at + match.length
+    return COMPOUND.test(text) ? `${before} ` : match
+  })
+
+/**
+ * Readings that count only for what a rule denies or asks about, since the text asks in any case. `((…))` is arithmetic
+ * in the grammar; for a shell it is a subshell in a subshell when it does not end with `))`, or when the shell does not
+ * know that arithmetic at all.
+ */
+function otherHints(text: string): string[] {
+  const split = text.replaceAll(TWO_PARENTHESES, '( ').replaceAll(BARE_DOLLAR, '\\$')
+  return split === text ? [] : [split]
 }
 
 const nothing = (): ReadText => ({ commands: [], unclear: [], writes: [], inputs: [], hints: [] })
 
-function readOnce(text: string, grammar: ShellGrammar): ReadText {
+function readOnce(text: string, grammar: ShellGrammar, effort: Effort): ReadText {
   const read = nothing()
   const note = (what: string) => {
     if (read.unclear.length < SHOWN_UNCLEAR && !read.unclear.includes(what)) read.unclear.push(what)
   }
   const hidden = findHiddenCharacter(text)
   if (hidden !== undefined) note(`it holds the hidden character ${hidden}`)
-  const followed = grammar.withTree(text, (root) => {
+  const followed = grammar.withTree(text, effort, (root) => {
     if (root.hasError) {
       note('it is not complete shell text')
-      read.hints.push(...piecesOf(text))
+      read.hints.push(...piecesOf(text), ...backquotedIn(text))
     }
-    new ShellWalk(read, note).from(root)
+    new ShellWalk(text, read, note, effort).from(root)
     return true
   })
-  if (!followed) note('it takes too long to read')
+  // What the grammar takes for the end of a here-document may not be it.
+  if (read.unclear.length > 0 && text.includes('<<')) read.hints.push(...piecesOf(text))
+  if (!followed) note('it takes too much to read')
   return read
 }
 

@@ -1,4 +1,6 @@
 import type { Node } from 'web-tree-sitter'
+import { backquotedIn, otherwiseRead } from './backquotes.ts'
+import type { Effort } from './effort.ts'
 import { isCommandVariable, isHarmlessVariable } from './harmless-environment.ts'
 import type { ReadText } from './read-text.ts'
 import { ShellState } from './shell-state.ts'
@@ -11,11 +13,9 @@ import {
   isShellVariable,
   leavesBlock,
 } from './shell-variables.ts'
-import { possibleValues, possibleWords, staticWord, type Lookup } from './shell-word.ts'
+import { isUnbroken, possibleValues, possibleWords, staticWord, type Lookup } from './shell-word.ts'
 
 const ASSIGNMENT = /^([A-Za-z_]\w*)=(.*)$/s
-/** Backquotes in one part of a text that are looked into. */
-const MOST_BACKQUOTES = 100
 /** Tokens between and around commands that change nothing about what is run. */
 const SEPARATORS = new Set(['&&', '||', ';', ';;', '|', '|&', '\n', '(', ')', '{', '}', '!'])
 const KEYWORDS = new Set([
@@ -33,12 +33,28 @@ const KEYWORDS = new Set([
   'case',
   'esac',
 ])
+/** The grammar skips blanks and line ends in some of them, where a shell ends the word and runs what follows. */
+const ONE_WORD = /^(?:\\[^]|[^\s\\;&|<>()`])*$/
+const A_VARIABLE = /^\s*\$(?:\w+|[@*#?$!-])$/
+const A_VARIABLE_IN_BRACES = /^\s*\$\{\w+\}$/
+const ANY = /^/
 /** Kinds of node that a word can be made of when its value does not matter, since reading it changes nothing. */
-const HARMLESS_PARTS = new Set(
-  'word number raw_string string string_content ansi_c_string concatenation simple_expansion variable_name special_variable_name extglob_pattern'.split(
-    ' ',
-  ),
-)
+const HARMLESS_PARTS: Readonly<Record<string, RegExp>> = {
+  word: ONE_WORD,
+  number: ONE_WORD,
+  extglob_pattern: ONE_WORD,
+  variable_name: ANY,
+  special_variable_name: ANY,
+  simple_expansion: A_VARIABLE,
+  expansion: A_VARIABLE_IN_BRACES,
+  raw_string: ANY,
+  ansi_c_string: ANY,
+  string: ANY,
+  string_content: ANY,
+  concatenation: ANY,
+}
+/** What a node takes to be followed, in units of effort. */
+const NODE_EFFORT = 10
 /** Deeper nesting, more nodes and more calls than this are not followed one by one. */
 const DEEPEST = 60
 const MOST_NODES = 30_000
@@ -65,8 +81,10 @@ export class ShellWalk {
   private callDepth = 0
 
   constructor(
+    private readonly text: string,
     private readonly read: ReadText,
     private readonly note: (what: string) => void,
+    private readonly effort: Effort,
   ) {}
 
   from(root: Node): void {
@@ -76,9 +94,9 @@ export class ShellWalk {
   }
 
   private run(node: Node, state: ShellState, depth: number): ShellState {
-    if (depth > DEEPEST || ++this.nodes > MOST_NODES) {
+    if (depth > DEEPEST || ++this.nodes > MOST_NODES || !this.effort.spend(NODE_EFFORT)) {
       this.note('it is nested too deep or too long to be followed')
-      return this.unfollowed(node, state)
+      return this.unfollowed(node, state, depth)
     }
     switch (node.type) {
       case 'comment':
@@ -110,7 +128,7 @@ export class ShellWalk {
       case 'case_statement':
         return this.runCase(node, state, depth)
       case 'function_definition':
-        return this.define(node, state)
+        return this.define(node, state, depth)
       case 'variable_assignment':
         return this.assign(node, state, state, depth)
       case 'variable_assignments':
@@ -123,7 +141,7 @@ export class ShellWalk {
         return this.runTest(node, state, depth)
       default:
         this.note(describe(node))
-        return this.unfollowed(node, state)
+        return this.unfollowed(node, state, depth)
     }
   }
 
@@ -197,7 +215,7 @@ export class ShellWalk {
     for (const child of redirect.children) {
       if (!child) continue
       if (child.type === 'heredoc_body') {
-        noteHeredoc(redirect, child, this.note)
+        noteHeredoc(redirect, child, this.text, this.note)
         this.runInside(child, state, depth)
         this.read.inputs.push(child.text)
         this.read.hints.push(...backquotedIn(child.text))
@@ -261,7 +279,7 @@ export class ShellWalk {
     const words = children.filter(({ type, isNamed }) => isNamed && type !== 'do_group').slice(1)
     if (children[0]?.type !== 'for' || body.length !== 1) {
       this.note(describe(node))
-      return this.unfollowed(node, state)
+      return this.unfollowed(node, state, depth)
     }
     if (!isShellVariable(name)) this.note(`it holds a loop over ${name}, which programs may read`)
     for (const token of children) if (!token.isNamed) this.checkToken(token, node)
@@ -305,17 +323,21 @@ export class ShellWalk {
     return this.runAll(item, children.slice(end + 1), state, depth)
   }
 
-  private define(node: Node, state: ShellState): ShellState {
+  private define(node: Node, state: ShellState, depth: number): ShellState {
     const name = node.childForFieldName('name')?.text ?? ''
     const body = node.childForFieldName('body')
-    if (!body || node.namedChildren.some((child) => child?.type.endsWith('_redirect'))) {
+    if (!body) {
       this.note(describe(node))
-      return this.unfollowed(node, state)
+      return this.unfollowed(node, state, depth)
     }
+    // Its files are opened with every call, perhaps in vain.
+    const redirects = node.namedChildren.filter((child) => child?.type.endsWith('_redirect'))
+    if (redirects.length > 0) this.note(describe(node))
+    for (const redirect of redirects) if (redirect) this.runRedirect(redirect, state.forgotten(), depth)
     if (isHookName(name)) this.note(`it defines ${name}, which a shell calls by itself`)
     this.defined.set(body.id, body)
     // A shell that does not know the keyword reads a line with it in another way.
-    const isCertain = isPlainFunctionName(name) && node.child(0)?.type !== 'function'
+    const isCertain = isPlainFunctionName(name) && node.child(0)?.type !== 'function' && redirects.length === 0
     return state.withFunction(name, { body, isCertain })
   }
 
@@ -323,7 +345,7 @@ export class ShellWalk {
     this.noteCommandValue(node)
     const value = node.childForFieldName('value')
     const name = node.childForFieldName('name')?.text ?? ''
-    const isPlain = node.children.some((child) => child?.type === '=') && value?.type !== 'array'
+    const isPlain = node.children.some((child) => child?.type === '=') && value?.type !== 'array' && isUnbroken(node)
     if (value) this.readHarmlessly(value, state, depth)
     if (isHarmlessAssignment(node)) return state.with(name, undefined)
     if (!isPlain || !isShellVariable(name)) {
@@ -437,7 +459,10 @@ export class ShellWalk {
     const stack: Node[] = [word]
     for (let node = stack.pop(); node; node = stack.pop()) {
       if (node.type === 'command_substitution') continue
-      const isPlain = HARMLESS_PARTS.has(node.type) || (node.type === 'expansion' && /^\s*\$\{\w+\}$/.test(node.text))
+      // A dollar sign with a blank behind it is only text between double quotes.
+      const isText = node.type === 'simple_expansion' && node.parent?.type === 'string'
+      const isPlain =
+        isText || (HARMLESS_PARTS[node.type]?.test(node.text) && (node.type !== 'concatenation' || isUnbroken(node)))
       // Patterns are one token for the grammar, whatever is in them.
       if (!isPlain || (node.namedChildCount === 0 && /`|\$\(/.test(node.text))) this.note(describe(node))
       for (const child of node.namedChildren) if (child) stack.push(child)
@@ -454,16 +479,21 @@ export class ShellWalk {
         continue
       }
       if (node.type === 'command' || node.type === 'function_definition') {
-        this.unfollowed(node, state)
+        this.unfollowed(node, state, depth)
         continue
       }
       if (node.type === 'expansion') this.read.hints.push(...backquotedIn(node.text))
-      if (!LEAVES.has(node.type)) for (const child of node.namedChildren) if (child) stack.push(child)
+      pushChildren(node, stack)
     }
   }
 
   private runSubstitution(node: Node, state: ShellState, depth: number): void {
     const children = node.children.filter((child) => child !== null)
+    if (node.text.startsWith('`')) {
+      const others = otherwiseRead(node.text.slice(1, -1))
+      if (others.length > 0) this.note('a shell reads what is in its backquotes in another way')
+      this.read.hints.push(...others)
+    }
     const isBracket = (child: Node) => !child.isNamed && /^(\$\(|`|\)|[<>]\()$/.test(child.type)
     // `$(< file)` reads a file and runs nothing; what it reads is not known.
     const inside = children.filter((child) => !isBracket(child) && child.type !== 'file_redirect')
@@ -471,10 +501,23 @@ export class ShellWalk {
     this.runAll(node, inside, state, depth + 1)
   }
 
-  /** The commands in something that is not followed, with nothing known, so that a denied one is found. */
-  private unfollowed(root: Node, state: ShellState): ShellState {
+  /**
+   * The commands in something that is not followed as a whole, so that a denied one is found: what can be followed in
+   * it is, one part after the other, with nothing known for certain.
+   */
+  private unfollowed(root: Node, state: ShellState, depth: number): ShellState {
+    let now = state.forgotten()
+    const isTooMuch = depth > DEEPEST || this.nodes > MOST_NODES || !this.effort.spend(NODE_EFFORT)
     const stack: Node[] = [root]
     for (let node = stack.pop(); node; node = stack.pop()) {
+      if (node !== root && !isTooMuch && FOLLOWED.has(node.type)) {
+        now = now.join(this.run(node, now, depth + 1))
+        continue
+      }
+      if (!isTooMuch && SUBSTITUTIONS.has(node.type)) {
+        this.runSubstitution(node, now, depth + 1)
+        continue
+      }
       if (node.type === 'command') this.addCommand(this.staticWords(node), node)
       else if (node.type === 'heredoc_body') {
         this.read.inputs.push(node.text)
@@ -483,7 +526,7 @@ export class ShellWalk {
       else if (node.type === 'variable_assignment') this.noteCommandValue(node)
       pushChildren(node, stack)
     }
-    const unknown = state.forgotten()
+    const unknown = now.forgotten()
     this.left.push(unknown)
     return unknown
   }
@@ -535,7 +578,10 @@ function linesOf(words: readonly (readonly string[] | undefined)[]): (string | u
   let lines: (string | undefined)[][] = [[]]
   for (const texts of words) {
     if (texts && texts.length * lines.length > MOST_LINES) return undefined
-    lines = lines.flatMap((line) => (texts ?? [undefined]).map((text) => [...line, text]))
+    const [text, ...others] = texts ?? [undefined]
+    if (others.length > 0) lines = lines.flatMap((line) => texts!.map((one) => [...line, one]))
+    else if (texts?.length === 0) lines = []
+    else for (const line of lines) line.push(text)
   }
   return lines
 }
@@ -551,6 +597,14 @@ function mayFailToOpen(node: Node): boolean {
   )
 }
 
+/** What is followed wherever it stands. */
+const FOLLOWED = new Set(
+  [
+    'command compound_statement do_group else_clause subshell negated_command list pipeline redirected_statement',
+    'if_statement while_statement for_statement case_statement function_definition variable_assignment',
+    'variable_assignments test_command',
+  ].flatMap((line) => line.split(' ')),
+)
 const SUBSTITUTIONS = new Set(['command_substitution', 'process_substitution'])
 const HEREDOC_PARTS = new Set(['heredoc_start', 'heredoc_end', 'file_descriptor', 'comment'])
 
@@ -561,11 +615,6 @@ function isOpening({ text, previousSibling }: Node): boolean {
   if (/^(\{\s*)+$/.test(text)) return true
   return (ASSIGNMENT.test(text) || /^[{!\s]+$/.test(text)) && previousSibling !== null && isOpening(previousSibling)
 }
-
-const backquotedIn = (text: string): string[] =>
-  text.includes('`')
-    ? [...text.matchAll(/`((?:[^`\\]|\\.)+)`/g)].slice(0, MOST_BACKQUOTES).map(([, inner]) => inner!)
-    : []
 
 function readAssignment(assignment: Node): [name: string, value: string | undefined] {
   const value = assignment.childForFieldName('value')
@@ -595,13 +644,16 @@ function pushChildren(node: Node, stack: Node[]): void {
  * A here-document is data when its word is quoted or nothing in it can expand, and when it ends where a
  * shell would end it: the grammar is laxer there, and what follows the end is run.
  */
-function noteHeredoc(redirect: Node, body: Node, note: (what: string) => void): void {
+function noteHeredoc(redirect: Node, body: Node, text: string, note: (what: string) => void): void {
   const find = (type: string) => redirect.namedChildren.find((child) => child?.type === type)
   const [, quote = '', word = ''] = /^(['"]?)(\w+)\1$/.exec(find('heredoc_start')?.text ?? '') ?? []
   const end = find('heredoc_end')
   const stripsTabs = redirect.children.some((child) => child?.type === '<<-')
   const isEnd = (line: string) => (stripsTabs ? line.replace(/^\t+/, '') : line) === word
-  const endsWell = end?.text === word && (end.startPosition.column === 0 || stripsTabs)
+  const endsWell =
+    end?.text === word &&
+    (end.startPosition.column === 0 || stripsTabs) &&
+    /^(\n|$)/.test(text.slice(end.endIndex, end.endIndex + 1))
   if (word === '' || !endsWell || body.text.split('\n').some(isEnd))
     note('it holds a here-document whose end is unclear')
   else if (quote === '' && /[$`\\]/.test(body.text)) note('it holds a here-document that expands')

@@ -68,6 +68,7 @@ class WordReader {
   }
 
   private joined(node: Node): readonly string[] | undefined {
+    if (!isUnbroken(node)) return undefined
     let texts: readonly string[] | undefined = ['']
     // Anonymous children (a bare "$", a brace) are parts of the word that no named child stands for.
     for (const child of node.children)
@@ -99,6 +100,11 @@ class WordReader {
     if (name === undefined || (braced === undefined && /^[:[]/.test(behind))) return undefined
     return this.lookup(name)?.map((value) => blanks + value)
   }
+}
+
+/** Whether its parts follow each other at once; what is one word for the grammar may be several for a shell. */
+export function isUnbroken(node: Node): boolean {
+  return node.children.every((child, i, all) => i === 0 || child?.startIndex === all[i - 1]?.endIndex)
 }
 
 const one = (text: string | undefined): string[] | undefined => (text === undefined ? undefined : [text])

@@ -14,6 +14,40 @@ const attempts = (text: string): string[] =>
     .map((line) => line.replaceAll('⏎', '\n').replaceAll('⇥', '\t'))
 
 export const BYPASS_ATTEMPTS: Record<string, readonly string[]> = {
+  'what the grammar reads in another way than a shell': attempts(String.raw`
+    x=${'`'}ls \`touch P\`${'`'}; ls
+    x="${'`'}ls \`touch P\`${'`'}"; ls
+    for a in ${'`'}ls \`touch P\`${'`'}; do ls; done
+    case ${'`'}ls \`touch P\`${'`'} in a) ls;; esac
+    x=${'`'}echo 'a${'`'}; touch P; ${'`'}b'${'`'}; ls
+    x=${'`'}ls # a${'`'}; touch P⏎${'`'}; ls
+    x=${'`'}ls \$(touch P)${'`'}; ls
+    x=${'`'}cat \$(touch P; echo f)${'`'}; ls
+    x=$⏎touch P
+    ls; x=$⏎touch P
+    ls; x=$ touch P
+    ls; x=$⇥touch P
+    ls; x=a y=$⏎touch P
+    for x in $⏎do touch P; done
+    ls; x=$⏎ls; touch P
+    cat <<EOF⏎x⏎EOF#$(touch P)
+    cat <<EOF⏎x⏎EOF#]${'`'}touch P${'`'}⏎ls
+    ((touch P⏎)⏎)
+    ((touch P); ls)
+    ls; ((ls); touch P)
+    x=$((touch P); ls); ls
+    cat <((touch P); ls)
+    case a in (a) ((touch P);ls);; esac
+    ls; ${'`'}(touch P)${'`'}
+    time { touch P; }
+    ! ! { touch P; }
+    coproc { touch P; }; wait
+    coproc name { touch P; }; wait
+    f() { touch P; } 2>/dev/null; f
+    select a in b; do touch P; done <f
+    for ((i = 0; i < 1; i++)); do touch P; done
+    export x="$(touch P)"; ls
+  `),
   'one after the other': attempts(String.raw`
     ls;touch P
     ls ;touch P;ls
