@@ -1,4 +1,4 @@
-// An MCP server on stdio with three tools: one that only reads, one that does not, one that asks the person.
+// An MCP server on stdio with three tools (one that only reads, one that does not, one that asks the person) and two resources.
 import { createInterface } from 'node:readline'
 
 const TEXT = { type: 'object', properties: { text: { type: 'string' } } }
@@ -33,12 +33,27 @@ for await (const line of createInterface({ input: process.stdin })) {
       id,
       result: {
         protocolVersion: params.protocolVersion,
-        capabilities: { tools: {} },
+        capabilities: { tools: {}, resources: {} },
         serverInfo: { name: 'mini', version: '1' },
       },
     })
   else if (method === 'tools/list') send({ id, result: { tools: TOOLS } })
   else if (method === 'tools/call') call(id, params)
+  else if (method === 'resources/list')
+    send({
+      id,
+      result: params?.cursor
+        ? { resources: [{ uri: 'mini://b', name: 'b' }] }
+        : { resources: [{ uri: 'mini://a', name: 'a' }], nextCursor: 'more' },
+    })
+  else if (method === 'resources/templates/list')
+    send({ id, result: { resourceTemplates: [{ uriTemplate: 'mini://{name}', name: 'any' }] } })
+  else if (method === 'resources/read')
+    send(
+      params.uri.startsWith('mini://')
+        ? { id, result: { contents: [{ uri: params.uri, text: `text of ${params.uri}` }] } }
+        : { id, error: { code: -32002, message: `no resource ${params.uri}` } },
+    )
   else if (method === 'ping') send({ id, result: {} })
   else if (id !== undefined) send({ id, error: { code: -32601, message: `no method ${method}` } })
 }

@@ -15,6 +15,7 @@ import { ThreadStore } from '../rollout/thread-store.ts'
 import { PendingRequests } from './client-requests.ts'
 import { ConfigFile, type ConfigTable } from './config-file.ts'
 import { AppConnection, notificationText } from './connection.ts'
+import { GoalKeeper } from './goal-keeper.ts'
 import type { LiveConfig } from './live-config.ts'
 import { McpConnections } from './mcp-connections.ts'
 import { MethodTable } from './method-table.ts'
@@ -83,8 +84,10 @@ export class AppServer {
     const { watch } = options
     const emit: Emit = (method, params) => {
       watch?.notified(method, params)
-      agents.notified(method, params)
       this.broadcast(method, params)
+      // What follows from it is told after it.
+      agents.notified(method, params)
+      goals.notified(method, params)
     }
     const requests = new PendingRequests({
       subscribers: (threadId) => this.subscribersOf(threadId),
@@ -106,6 +109,7 @@ export class AppServer {
       },
       onIdle: (thread, last) => {
         keeper.turnEnded(thread, last)
+        goals.turnEnded(thread, last)
         this.wakeIfIdle()
       },
       onLoaded: (thread) => watch?.loaded(threads.view(thread)),
@@ -115,6 +119,7 @@ export class AppServer {
         emit(method, { threadId })
       },
     })
+    const goals = new GoalKeeper(threads, keeper, nowMs)
     const agents = new ThreadAgents({
       threads,
       store,
@@ -133,6 +138,7 @@ export class AppServer {
       configFile: new ConfigFile(options.home),
       mcp,
       agents,
+      goals,
       readStates,
       keeper,
       viewStored: (stored) => {
@@ -236,6 +242,7 @@ export class AppServer {
       rules: this.options.rules,
       mcp: this.context.mcp,
       agents: this.context.agents,
+      goals: this.context.goals,
       provider: (settings) =>
         resolveProvider(settings.modelProvider, (live.current.model_providers as ConfigTable | undefined) ?? {}),
       modelInfo: (slug) => {

@@ -76,12 +76,29 @@ export class McpConnections implements McpTools {
 
   /** Rejects with the server's error. */
   async readResource(threadId: string, name: string, uri: string): Promise<unknown[]> {
+    return (await this.server(threadId, name)).readResource(uri)
+  }
+
+  async listResources(
+    threadId: string,
+    name: string,
+    kind: 'resources' | 'resourceTemplates',
+    cursor?: string,
+  ): Promise<{ entries: unknown[]; nextCursor: string | null }> {
+    return (await this.server(threadId, name)).listResources(kind, cursor)
+  }
+
+  resourceServers(threadId: string): string[] {
+    return (this.threads.get(threadId)?.servers ?? []).filter((server) => server.hasResources).map(({ name }) => name)
+  }
+
+  private async server(threadId: string, name: string): Promise<McpServerHandle> {
     await this.refresh(threadId)
     const entry = this.threads.get(threadId)
     await entry?.ready
     const server = entry?.servers.find((known) => known.name === name)
     if (!server) throw new Error('it is not running')
-    return server.readResource(uri)
+    return server
   }
 
   async status(threadId: string): Promise<unknown[]> {
@@ -89,7 +106,7 @@ export class McpConnections implements McpTools {
     const entry = this.threads.get(threadId)
     if (!entry) return []
     await entry.ready
-    return entry.servers.map((server) => server.status())
+    return Promise.all(entry.servers.map((server) => server.status()))
   }
 
   /** Servers are started anew when their thread next wants them, never under a call that runs. */

@@ -72,7 +72,30 @@ export class McpServerHandle {
     ).contents
   }
 
-  status(): unknown {
+  get hasResources(): boolean {
+    return this.client?.getServerCapabilities()?.resources !== undefined
+  }
+
+  async listResources(
+    kind: 'resources' | 'resourceTemplates',
+    cursor?: string,
+  ): Promise<{ entries: unknown[]; nextCursor: string | null }> {
+    if (!this.client) await this.start()
+    const options = { timeout: seconds(this.config.tool_timeout_sec, DEFAULT_TOOL_SEC) }
+    const params = cursor === undefined ? {} : { cursor }
+    if (kind === 'resources') {
+      const { resources, nextCursor } = await this.client!.listResources(params, options)
+      return { entries: resources, nextCursor: nextCursor ?? null }
+    }
+    const { resourceTemplates, nextCursor } = await this.client!.listResourceTemplates(params, options)
+    return { entries: resourceTemplates, nextCursor: nextCursor ?? null }
+  }
+
+  /** How it stands, with what it has to read. */
+  async status(): Promise<unknown> {
+    const pageOf = async (kind: 'resources' | 'resourceTemplates'): Promise<unknown[]> =>
+      this.hasResources ? (await this.listResources(kind).catch(() => ({ entries: [] }))).entries : []
+    const [resources, resourceTemplates] = await Promise.all([pageOf('resources'), pageOf('resourceTemplates')])
     return {
       name: this.name,
       environmentId: null,
@@ -84,8 +107,8 @@ export class McpServerHandle {
       toolListMeta: null,
       tools: this.rawTools,
       toolsError: this.failure,
-      resources: [],
-      resourceTemplates: [],
+      resources,
+      resourceTemplates,
       authStatus: 'unsupported',
     }
   }

@@ -20,13 +20,30 @@ export function extrasRecord(extras: ThreadExtras): RecordPayload {
   return { type: 'thread_extras', ...extras }
 }
 
+/** One that an earlier version stored has neither times nor a thread. */
+function goalOf(stored: unknown): ThreadGoal | null {
+  const goal = stored as Partial<ThreadGoal> | null | undefined
+  if (typeof goal?.objective !== 'string') return null
+  return {
+    threadId: '',
+    status: 'paused',
+    tokenBudget: null,
+    tokensUsed: 0,
+    timeUsedSeconds: 0,
+    createdAt: 0,
+    updatedAt: 0,
+    ...goal,
+    objective: goal.objective,
+  }
+}
+
 export function extrasOf(record: RecordPayload | null): ThreadExtras {
   const known = noExtras()
   if (!record) return known
   return {
     queue: Array.isArray(record.queue) ? (record.queue as QueuedSubmission[]) : known.queue,
     queuePaused: record.queuePaused === true,
-    goal: (record.goal as ThreadGoal | null | undefined) ?? null,
+    goal: goalOf(record.goal),
     memoryMode: record.memoryMode === 'disabled' ? 'disabled' : 'enabled',
   }
 }

@@ -76,10 +76,10 @@ export class ThreadKeeper {
     thread.extras.queuePaused = false
   }
 
-  setGoal(thread: LoadedThread, goal: ThreadGoal | null): void {
+  setGoal(thread: LoadedThread, goal: ThreadGoal | null, turnId: string | null = null): void {
     thread.extras.goal = goal
     this.store(thread)
-    if (goal) this.emit('thread/goal/updated', { threadId: thread.session.id, turnId: null, goal })
+    if (goal) this.emit('thread/goal/updated', { threadId: thread.session.id, turnId, goal })
     else this.emit('thread/goal/cleared', { threadId: thread.session.id })
   }
 

@@ -33,6 +33,17 @@ export interface McpTools {
   /** Tools of servers that are ready; servers still starting get a short grace once per thread. */
   list(threadId: string): Promise<readonly McpToolSpec[]>
   call(threadId: string, spec: McpToolSpec, args: Record<string, unknown>, hooks: McpCallHooks): Promise<McpCallResult>
+  /** Names of servers that are ready and have resources. */
+  resourceServers(threadId: string): string[]
+  /** All that a server has to read (of at most 64 pages), or the page of a cursor. Rejects with the server's error. */
+  listResources(
+    threadId: string,
+    server: string,
+    kind: 'resources' | 'resourceTemplates',
+    cursor?: string,
+  ): Promise<{ entries: unknown[]; nextCursor: string | null }>
+  /** Rejects with the server's error. */
+  readResource(threadId: string, server: string, uri: string): Promise<unknown[]>
   /** Stops the servers of a thread. */
   release(threadId: string): Promise<void>
 }

@@ -6,6 +6,7 @@ import type { ExecProcess, ExecStart } from '../../exec-server/client/index.ts'
 import type { ModelProvider } from '../model/provider.ts'
 import type { ResponsesClient } from '../model/responses-client.ts'
 import type { ThreadStore } from '../rollout/thread-store.ts'
+import type { ThreadGoals } from './thread-goal.ts'
 import type { Settings } from './thread-settings.ts'
 import type { ChildAgents } from './child-agents.ts'
 import type { McpTools } from './mcp-tools.ts'
@@ -68,6 +69,7 @@ export interface EngineServices {
   rules: CommandRules
   mcp: McpTools
   agents: ChildAgents
+  goals: ThreadGoals
   provider: (settings: Settings) => ModelProvider
   modelInfo: (slug: string) => ModelInfo
   sandboxObject: (settings: Settings) => SandboxObject | null

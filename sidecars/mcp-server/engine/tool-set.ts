@@ -11,6 +11,8 @@ import { agentTools } from './tools/agent-tools.ts'
 import { applyPatchTool } from './tools/apply-patch.ts'
 import { dynamicTool } from './tools/dynamic-tool.ts'
 import { execCommandTool } from './tools/exec-command.ts'
+import { goalTools } from './tools/goal-tools.ts'
+import { mcpResourceTools } from './tools/mcp-resources.ts'
 import { mcpTool } from './tools/mcp-tool.ts'
 import { requestPermissionsTool } from './tools/request-permissions.ts'
 import { requestUserInputTool } from './tools/request-user-input.ts'
@@ -33,6 +35,7 @@ export class ToolSet implements ToolRouter {
     /** Null where there are no child agents. */
     agentMode: MultiAgentMode | null,
   ) {
+    const resourceServers = thread.services.mcp.resourceServers(thread.id)
     this.own = new Map<string, ToolHandler>([
       ['exec_command', execCommandTool(thread)],
       ['write_stdin', writeStdinTool(thread)],
@@ -40,6 +43,8 @@ export class ToolSet implements ToolRouter {
       ['request_user_input', requestUserInputTool(thread)],
       ['request_permissions', requestPermissionsTool(thread)],
       ['view_image', viewImageTool(thread)],
+      ...goalTools(thread),
+      ...(resourceServers.length > 0 ? mcpResourceTools(thread, resourceServers) : []),
       ...(model.applyPatch ? ([['apply_patch', applyPatchTool(thread)]] as const) : []),
     ])
     this.mcp = new Map(mcpTools.map((spec) => [key(spec.namespace, spec.name), mcpTool(thread, spec)]))

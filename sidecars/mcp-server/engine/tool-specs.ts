@@ -1,4 +1,5 @@
 /** The built-in tools as the model is told of them. Names and parameters are those models are trained on. */
+import { MODEL_STATUSES } from './thread-goal.ts'
 
 interface ToolSpec {
   type: 'function' | 'custom'
@@ -140,6 +141,38 @@ export const TOOL_SPECS: readonly ToolSpec[] = [
       },
       ['permissions'],
     ),
+  ),
+  tool('get_goal', 'Gives the goal of this session, what it has used, and what is left of its budget.', object({})),
+  tool(
+    'create_goal',
+    'Sets a goal that the session works towards over several turns. Only when the person asks for one; an ordinary task is none.',
+    object(
+      {
+        objective: text('What is to be reached, concretely.'),
+        token_budget: { type: 'integer', description: 'Only when the person named a budget.' },
+      },
+      ['objective'],
+    ),
+  ),
+  tool(
+    'update_goal',
+    'Says how the goal stands: complete when all of it is reached and checked; blocked when you cannot go on without the person; paused only when the person asks for it.',
+    object({ status: { type: 'string', enum: MODEL_STATUSES, description: 'How it stands now.' } }, ['status']),
+  ),
+  tool(
+    'list_mcp_resources',
+    'Lists what MCP servers have to read: files, pages, records. Of all servers when none is named.',
+    object({ server: text('Name of a server.'), cursor: text('From the page before; needs the server.') }),
+  ),
+  tool(
+    'list_mcp_resource_templates',
+    'Lists patterns of addresses that MCP servers can be asked to read.',
+    object({ server: text('Name of a server.'), cursor: text('From the page before; needs the server.') }),
+  ),
+  tool(
+    'read_mcp_resource',
+    'Reads one of them.',
+    object({ server: text('Name of the server.'), uri: text('Its address, as it was listed.') }, ['server', 'uri']),
   ),
   {
     type: 'custom',

@@ -175,12 +175,17 @@ export interface QueuedSubmission {
   clientUserMessageId: string | null
   createdAtMs: number
 }
+export type GoalStatus = 'active' | 'paused' | 'blocked' | 'usageLimited' | 'budgetLimited' | 'complete'
+/** What a thread works towards, over any number of turns. Times in seconds. */
 export interface ThreadGoal {
+  threadId: string
   objective: string
-  status: string
+  status: GoalStatus
   tokenBudget: number | null
   tokensUsed: number
-  origin: string | null
+  timeUsedSeconds: number
+  createdAt: number
+  updatedAt: number
 }
 
 export interface ReadState {

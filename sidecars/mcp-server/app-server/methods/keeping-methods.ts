@@ -74,26 +74,27 @@ export function keepingMethods(context: ServerContext): Record<string, Method> {
     'thread/goal/set': method(
       object({
         threadId: string,
-        objective: string,
-        status: withDefault(string, 'active'),
-        tokenBudget: nullable(integer(1)),
-        origin: optional(string),
+        objective: optional(string),
+        status: optional(literal('active', 'paused', 'blocked', 'usageLimited', 'budgetLimited', 'complete')),
+        tokenBudget: optional(integer(1)),
       }),
       {
         queue: threadQueue,
-        run: ({ threadId, objective, status, tokenBudget, origin }) => {
-          if (objective.trim() === '') throw invalidRequest('objective must not be empty')
+        run: ({ threadId, objective, status, tokenBudget }, { after }) => {
           const thread = threads.need(threadId)
-          keeper.setGoal(thread, { objective, status, tokenBudget, tokensUsed: 0, origin: origin ?? null })
-          return { goal: thread.extras.goal }
+          const goal = context.goals.set(thread, { objective, status, tokenBudget })
+          after(() => context.goals.goOn(thread))
+          return { goal }
         },
       },
     ),
     'thread/goal/clear': method(object({ threadId: string }), {
       queue: threadQueue,
       run: ({ threadId }) => {
-        keeper.setGoal(threads.need(threadId), null)
-        return {}
+        const thread = threads.need(threadId)
+        const cleared = thread.extras.goal !== null
+        context.goals.clear(thread)
+        return { cleared }
       },
     }),
     'thread/memoryMode/set': method(object({ threadId: string, mode: literal('enabled', 'disabled') }), {

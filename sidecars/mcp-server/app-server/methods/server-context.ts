@@ -8,6 +8,7 @@ import type { ThreadStore } from '../../rollout/thread-store.ts'
 import type { PendingRequests } from '../client-requests.ts'
 import type { ConfigFile, ConfigTable } from '../config-file.ts'
 import type { AppConnection } from '../connection.ts'
+import type { GoalKeeper } from '../goal-keeper.ts'
 import type { LiveConfig } from '../live-config.ts'
 import type { McpConnections } from '../mcp-connections.ts'
 import type { Thread } from '../../../protocol/app-server/thread.ts'
@@ -25,6 +26,7 @@ export interface ServerContext {
   configFile: ConfigFile
   mcp: McpConnections
   agents: ChildAgents
+  goals: GoalKeeper
   readStates: ReadStates
   keeper: ThreadKeeper
   /** A thread as lists show it, loaded or not. */
