@@ -5,6 +5,9 @@ import { shellQuote } from './shell-quote.ts'
 import { shorten, subjectLine } from './subject-line.ts'
 import type { AuditEvent, AuditRecord } from './audit-event.ts'
 
+/** Enough to know it again: the whole stands where it was asked. */
+const NAME_CHARACTERS = 120
+
 /** What else is known of the requests and processes that records name only by id. */
 export interface AuditNames {
   requests: ReadonlyMap<RequestId, string>
@@ -17,10 +20,11 @@ export function namesIn(records: readonly AuditRecord[]): AuditNames {
   const processes = new Map<ProcessId, string>()
   for (const record of records)
     if (record.kind === 'request.asked') {
-      requests.set(record.requestId, subjectLine(record.subject))
-      if (record.processId !== undefined && record.subject.kind === 'command')
-        processes.set(record.processId, subjectLine(record.subject))
-    } else if (record.kind === 'process.started') processes.set(record.processId, shorten(shellQuote(record.argv)))
+      const name = shorten(subjectLine(record.subject), NAME_CHARACTERS)
+      requests.set(record.requestId, name)
+      if (record.processId !== undefined && record.subject.kind === 'command') processes.set(record.processId, name)
+    } else if (record.kind === 'process.started')
+      processes.set(record.processId, shorten(shellQuote(record.argv), NAME_CHARACTERS))
   return { requests, processes }
 }
 

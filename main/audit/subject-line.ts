@@ -22,6 +22,6 @@ export function subjectLine(subject: Subject): string {
 }
 
 /** A text cut to what fits a line of a list. */
-export function shorten(text: string): string {
-  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}…`
+export function shorten(text: string, limit = SHOWN_CHARACTERS): string {
+  return text.length <= limit ? text : `${text.slice(0, limit)}…`
 }

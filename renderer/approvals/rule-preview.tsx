@@ -11,9 +11,15 @@ export function RulePreviewPanel({ preview }: { preview: RulePreview | null }): 
   const { matched } = preview
   return (
     <div className="rule-preview" role="group" aria-label="The rule this would make">
-      <p>{preview.words}</p>
+      <p>
+        <VisibleText text={preview.words} />
+      </p>
       <pre className="rule-text">
-        <VisibleText code text={preview.text} />
+        {preview.text.split('\n').map((line) => (
+          <div key={line}>
+            <VisibleText code text={line} />
+          </div>
+        ))}
       </pre>
       <p className="meta">
         {matched.count === 0
@@ -25,7 +31,7 @@ export function RulePreviewPanel({ preview }: { preview: RulePreview | null }): 
           ) : (
             '.'
           ))}{' '}
-        Kept in {preview.storedIn}.
+        Kept in <VisibleText text={preview.storedIn} />.
       </p>
       {matched.examples.length > 0 && (
         <ul className="rule-examples">

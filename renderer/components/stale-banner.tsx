@@ -7,6 +7,7 @@ import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { formatClock } from './quantities.ts'
 import { SIDECAR_TITLES } from './sidecar-names.ts'
+import { VisibleText } from './visible-text.tsx'
 
 /** The sidecar when it is known and not ready; what it feeds is then stale. */
 export function selectDownSidecar(state: FeedState, name: SidecarName): SidecarView | null {
@@ -38,7 +39,12 @@ export function StaleBanner({ name, what }: { name: SidecarName; what: string })
       <p>
         The {SIDECAR_TITLES[name]} {STATE_WORDS[sidecar.state]}. The {what} shown{' '}
         {lastReadyAtMs === undefined ? 'may be out of date' : `are as of ${formatClock(lastReadyAtMs)}`}.
-        {sidecar.lastError && <span className="dim"> {sidecar.lastError}</span>}
+        {sidecar.lastError && (
+          <span className="dim">
+            {' '}
+            It <VisibleText text={sidecar.lastError} />.
+          </span>
+        )}
         {failure && <span> {failure}</span>}
       </p>
       {sidecar.state !== 'starting' && (

@@ -3,6 +3,7 @@ import { createContext, useContext, useEffect, useMemo, type ReactNode } from 'r
 import { useStore } from 'zustand'
 import { createStore, type StoreApi } from 'zustand/vanilla'
 import { Button, IconButton } from './button.tsx'
+import { VisibleText } from './visible-text.tsx'
 import './toasts.css'
 
 /** Long enough to read the sentence and to change one's mind. */
@@ -73,7 +74,9 @@ function ToastView({ toast, onDismiss }: { toast: Toast; onDismiss: () => void }
   }, [dismiss, id])
   return (
     <div className={`toast ${toast.tone}`}>
-      <span>{toast.message}</span>
+      <span>
+        <VisibleText text={toast.message} />
+      </span>
       {undo && (
         <Button
           onClick={() => {

@@ -53,7 +53,14 @@ export function connectionColumns({
     )
   }
   const columns: GridColumn<ConnectionView>[] = [
-    { id: 'time', title: 'Time', track: '68px', sortable: true, cell: (row) => formatClock(row.openedAtMs) },
+    {
+      id: 'time',
+      title: 'Time',
+      leastGridPx: 420,
+      track: '68px',
+      sortable: true,
+      cell: (row) => formatClock(row.openedAtMs),
+    },
     { id: 'verdict', title: 'Verdict', track: '116px', cell: (row) => <ConnectionVerdict connection={row} /> },
     {
       id: 'host',

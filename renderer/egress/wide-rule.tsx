@@ -5,6 +5,7 @@ import { RulePreviewPanel } from '../approvals/rule-preview.tsx'
 import { Button } from '../components/button.tsx'
 import { hostAndPort } from '../components/host-name.ts'
 import { ErrorNote } from '../components/states.tsx'
+import { VisibleText } from '../components/visible-text.tsx'
 import { useInvoke } from '../feed/feed-context.tsx'
 
 type Breadth = EgressIntent['breadth']
@@ -48,7 +49,7 @@ export function WideRule({ connection, verdict, onSave }: WideRuleProps): ReactN
         {choices.map(([choice, words]) => (
           <label key={choice} className="radio">
             <input type="radio" name={name} checked={choice === breadth} onChange={() => setBreadth(choice)} />
-            <span className="code">{words}</span>
+            <VisibleText code text={words} />
           </label>
         ))}
       </div>

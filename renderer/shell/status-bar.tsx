@@ -15,9 +15,9 @@ import './status-bar.css'
 
 /** What happens where no rule decides. Agents on the exec server ask for themselves; the setting is about them. */
 const POLICY_WORDS = {
-  observe: { short: 'policy: ask; own approvals: record', long: 'Their commands run and are recorded.' },
+  observe: { short: 'policy: ask; exec: record', long: 'Their commands run and are recorded.' },
   ask: { short: 'policy: ask', long: 'You are asked about their commands, too.' },
-  enforce: { short: 'policy: ask; own approvals: rules only', long: 'What no rule allows to them is refused.' },
+  enforce: { short: 'policy: ask; exec: rules only', long: 'What no rule allows to them is refused.' },
 } as const
 
 export function StatusBar(): ReactNode {
