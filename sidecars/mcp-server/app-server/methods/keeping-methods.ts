@@ -1,15 +1,5 @@
 /** `thread/queue/*`, `thread/goal/*`, memory mode, and search over threads. */
-import {
-  array,
-  integer,
-  literal,
-  nullable,
-  object,
-  optional,
-  string,
-  unknown,
-  withDefault,
-} from '../../../protocol/decode.ts'
+import { array, integer, literal, object, optional, string, unknown } from '../../../protocol/decode.ts'
 import type { UserInput } from '../../../protocol/app-server/thread-item.ts'
 import { method, threadQueue, type Method } from '../method-table.ts'
 import { invalidRequest } from '../wire-error.ts'
