@@ -12,6 +12,7 @@ import type { ManagedProcess } from './processes/managed-process.ts'
 import { registerProcessMethods } from './processes/process-methods.ts'
 import { ProcessStarter } from './processes/process-starter.ts'
 import { ProcessTable } from './processes/process-table.ts'
+import { Spawner } from './processes/spawner.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { ShellSnapshots } from './shell-snapshots/shell-snapshots.ts'
 import { FifoPool } from './streams/fifo-pool.ts'
@@ -65,6 +66,7 @@ export class ExecServer {
   readonly stopper = new ProcessStopper()
   private readonly guard: ProcessGuard
   private readonly fifos: FifoPool
+  private readonly spawner = new Spawner()
   private readonly network: ManagedNetwork
   private readonly methods = new MethodTable()
   private readonly connections = new Set<WireConnection>()
@@ -110,6 +112,7 @@ export class ExecServer {
         table: this.table,
         stopper: this.stopper,
         fifos: this.fifos,
+        spawner: this.spawner,
         sandbox: options.sandbox,
         network: this.network,
         snapshots: new ShellSnapshots({
@@ -147,6 +150,7 @@ export class ExecServer {
     if (graceMs > 0) await Promise.all(ends)
     this.guard.dispose()
     for (const process of this.table.all()) process.dispose()
+    this.spawner.close()
     await this.network.close()
     await this.fifos.close()
     // The watchdog does it too, but it runs only where something had to be watched.

@@ -1,10 +1,12 @@
 import type { OutputStream } from '../../protocol/host-channel.ts'
 import type { OutputBlock } from './output-block.ts'
 
-/** How a child ended. Exactly one of the two is set. */
+/** How a child ended. Exactly one of `code` and `signal` is set. */
 export interface ChildExit {
   code: number | null
   signal: NodeJS.Signals | null
+  /** A sentence for people, where there is more to say. */
+  detail?: string
 }
 
 export interface ChildEvents {

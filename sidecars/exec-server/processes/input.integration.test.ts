@@ -39,6 +39,13 @@ describe('input', () => {
     expect((await process.closed()).text()).toBe(words.join(''))
   })
 
+  it('that has ended can still be opened by name', async () => {
+    const script = 'sleep 0.1; cat /dev/stdin; cat /dev/stdin; echo over'
+    const process = await client.run(['sh', '-c', script], { pipeStdin: true }).running()
+    await process.write('said before\n', { closeStdin: true })
+    expect((await process.closed()).text()).toBe('said before\nover\n')
+  })
+
   it('is accepted without end for a child that never reads, and does not hold up the server', async () => {
     const process = await client.run(['sleep', '60'], { pipeStdin: true }).running()
     for (let i = 0; i < 8; i++)

@@ -261,6 +261,7 @@ export class ManagedProcess implements ChildEvents {
     this.exit = exit
     this.exitedAtMs = Date.now()
     this.current = 'exited'
+    if (exit.detail !== undefined) this.note(exit.detail)
     this.exitSeq = this.log.takeSeq()
     for (const observer of this.observers) observer.onExited(this, this.exitSeq)
     this.closeWhenOver()

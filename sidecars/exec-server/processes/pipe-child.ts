@@ -1,10 +1,18 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
-import { Socket } from 'node:net'
+import { holdersOf } from '../life/proc-stat.ts'
 import type { FifoPool, OpenPipe } from '../streams/fifo-pool.ts'
 import { withoutMasters } from '../streams/terminal-masters.ts'
 import type { Child, ChildEvents, ChildSpec, StdinKind } from './child.ts'
+import { PipeInput } from './pipe-input.ts'
 import { PipeOutput } from './pipe-output.ts'
+import { SpawnerLostError, type Launched, type Spawner } from './spawner.ts'
+
+/** What starts programs on pipes. */
+export interface PipeStart {
+  fifos: FifoPool
+  spawner: Spawner
+}
 
 /**
  * Starts a program on pipes, as leader of a process group and session of its own.
@@ -13,38 +21,58 @@ import { PipeOutput } from './pipe-output.ts'
 export async function startPipeChild(
   spec: ChildSpec,
   pipeStdin: boolean,
-  fifos: FifoPool,
+  { fifos, spawner }: PipeStart,
   events: ChildEvents,
 ): Promise<Child> {
-  const [arg0 = spec.program, ...args] = spec.argv
   const pipes: ChildPipes = { stdin: undefined, outputs: [await fifos.open(), await fifos.open()] }
   if (pipeStdin) pipes.stdin = await fifos.open()
   const [stdout, stderr] = pipes.outputs
   try {
-    const child = spawn(spec.program, args, {
-      argv0: arg0,
-      cwd: spec.cwd,
-      env: spec.environment,
-      detached: true,
-      stdio: withoutMasters([
-        pipes.stdin?.readFd ?? 'ignore',
-        stdout.writeFd,
-        stderr.writeFd,
-        ...(spec.inheritedFds ?? []),
-      ]),
-    })
-    if (child.pid === undefined)
-      await new Promise((_, reject) => {
-        child.once('error', reject)
-      })
+    const paths = { stdin: pipes.stdin?.path, stdout: stdout.path, stderr: stderr.path }
+    const launched = (await spawner.launch(spec, paths)) ?? (await launchDirectly(spec, pipes))
     closeChildEnds(pipes)
-    return new PipeChild(child, pipes, fifos, events)
+    return new PipeChild(launched, pipes, fifos, events)
   } catch (error) {
     closeChildEnds(pipes)
+    const isLost = error instanceof SpawnerLostError
+    // It may run all the same; then it has these open, and nobody else has.
+    if (isLost) for (const pid of holdersOf([stdout.path, stderr.path])) killIfThere(pid)
     for (const { readFd } of pipes.outputs) closeSync(readFd)
     if (pipes.stdin) closeSync(pipes.stdin.writeFd)
-    for (const { path } of [...pipes.outputs, ...(pipes.stdin ? [pipes.stdin] : [])]) fifos.giveBack(path)
+    for (const { path } of [...pipes.outputs, ...(pipes.stdin ? [pipes.stdin] : [])])
+      if (isLost) fifos.remove(path)
+      else fifos.giveBack(path)
     throw error
+  }
+}
+
+/** As a child of the server itself. */
+async function launchDirectly(
+  { program, argv: [arg0 = program, ...args], cwd, environment, inheritedFds = [] }: ChildSpec,
+  { stdin, outputs: [stdout, stderr] }: ChildPipes,
+): Promise<Launched> {
+  const child = spawn(program, args, {
+    argv0: arg0,
+    cwd,
+    env: environment,
+    detached: true,
+    stdio: withoutMasters([stdin?.readFd ?? 'ignore', stdout.writeFd, stderr.writeFd, ...inheritedFds]),
+  })
+  const { pid } = child
+  if (pid === undefined)
+    return new Promise((_, reject) => {
+      child.once('error', reject)
+    })
+  // Only a failed kill or message could still raise it; we use neither.
+  child.on('error', () => {})
+  return { pid, whenExited: (listener) => child.once('exit', (code, signal) => listener({ code, signal })) }
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
   }
 }
 
@@ -63,20 +91,21 @@ class PipeChild implements Child {
   readonly stdin: StdinKind
   private readonly openPaths: Set<string>
   private readonly outputs: readonly PipeOutput[]
-  private readonly input: Socket | undefined
+  private readonly input: PipeInput | undefined
+  private readonly inputPath: string | undefined
 
-  constructor(child: ChildProcess, { stdin, outputs }: ChildPipes, fifos: FifoPool, events: ChildEvents) {
-    this.pid = child.pid as number
+  constructor(
+    launched: Launched,
+    { stdin, outputs }: ChildPipes,
+    private readonly fifos: FifoPool,
+    events: ChildEvents,
+  ) {
+    this.inputPath = stdin?.path
+    this.pid = launched.pid
     this.stdin = stdin ? 'pipe' : 'none'
     this.openPaths = new Set(outputs.map(({ path }) => path))
-    // Only a failed kill or message could still raise it; we use neither.
-    child.on('error', () => {})
-    child.once('exit', (code, signal) => this.tellExit(() => events.onExit({ code, signal })))
-    this.input = stdin && new Socket({ fd: stdin.writeFd, readable: false, writable: true })
-    // A reader that went away; the exit says the rest.
-    this.input?.on('error', () => {})
-    // The child and its children may have it open for long.
-    if (stdin) fifos.remove(stdin.path)
+    launched.whenExited((exit) => this.tellExit(() => events.onExit(exit)))
+    this.input = stdin && new PipeInput(stdin.writeFd, stdin.path)
     this.outputs = (['stdout', 'stderr'] as const).map((name, i) => {
       const { readFd, path } = outputs[i] as OpenPipe
       return new PipeOutput(readFd, {
@@ -104,10 +133,10 @@ class PipeChild implements Child {
     return [...this.openPaths]
   }
   get queuedInputBytes(): number {
-    return this.input?.writableLength ?? 0
+    return this.input?.queuedBytes ?? 0
   }
   write(bytes: Buffer): void {
-    if (this.input?.writable) this.input.write(bytes)
+    this.input?.write(bytes)
   }
   endInput(): void {
     this.input?.end()
@@ -120,7 +149,9 @@ class PipeChild implements Child {
   }
   resize(): void {}
   dispose(): void {
-    this.input?.destroy()
+    this.input?.dispose()
+    // The child's children may have it open for long.
+    if (this.inputPath !== undefined) this.fifos.remove(this.inputPath)
     for (const output of this.outputs) output.dispose()
   }
 }

@@ -19,6 +19,7 @@ import { ManagedProcess } from './managed-process.ts'
 import { startPipeChild } from './pipe-child.ts'
 import { startPtyChild } from './pty-child.ts'
 import type { ProcessTable } from './process-table.ts'
+import type { Spawner } from './spawner.ts'
 import { oversizedArgument, searchedNowhere, spawnFailure } from './spawn-failure.ts'
 
 const MAX_SCOPE_BYTES = 256
@@ -32,6 +33,7 @@ export interface StarterParts {
   table: ProcessTable
   stopper: ProcessStopper
   fifos: FifoPool
+  spawner: Spawner
   sandbox: Sandbox
   network: ManagedNetwork
   snapshots: ShellSnapshots
@@ -162,7 +164,7 @@ export class ProcessStarter {
     try {
       return params.tty
         ? startPtyChild(spec, process)
-        : await startPipeChild(spec, params.pipeStdin, this.parts.fifos, process)
+        : await startPipeChild(spec, params.pipeStdin, this.parts, process)
     } catch (error) {
       throw spawnFailure(error as NodeJS.ErrnoException, spec)
     }

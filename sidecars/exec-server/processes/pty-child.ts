@@ -1,5 +1,5 @@
-import { constants } from 'node:os'
 import type { Child, ChildEvents, ChildSpec } from './child.ts'
+import { signalName } from './exit-status.ts'
 import { noteMaster, openMasters } from '../streams/terminal-masters.ts'
 import { findProgram } from './program-path.ts'
 import { loadPty, type LoadedPty } from './pty-binding.ts'
@@ -154,10 +154,4 @@ class PtyChild implements Child {
     this.input.dispose()
     this.output.dispose()
   }
-}
-
-const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
-
-function signalName(signal: number): NodeJS.Signals {
-  return (SIGNAL_NAMES.get(signal) ?? `SIG${signal}`) as NodeJS.Signals
 }
