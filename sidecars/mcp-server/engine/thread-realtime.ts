@@ -1,10 +1,18 @@
 /** The realtime conversation of one thread: at most one, told to the clients, fed by the thread's own turns. */
 import type { Emit } from '../../protocol/app-server/notifications.ts'
-import { RealtimeConversation, RealtimeRefused, type EndReason } from '../realtime/realtime-conversation.ts'
-import type { RealtimeTarget } from '../realtime/realtime-conversation.ts'
-import type { AudioChunk, SessionWishes } from '../realtime/realtime-wire.ts'
+import type { AudioChunk, Dialect, Role, SessionWishes } from '../realtime/dialect.ts'
+import {
+  RealtimeConversation,
+  RealtimeRefused,
+  type EndReason,
+  type RealtimeTarget,
+} from '../realtime/realtime-conversation.ts'
+import { RealtimeTimeline } from './realtime-timeline.ts'
 
 export interface RealtimeStart {
+  dialect: Dialect
+  /** The conversation's name for clients and server. */
+  sessionId: string
   wishes: SessionWishes
   /** Where to connect; may set up a call first and give its SDP. Rejects with words for people. */
   target(): Promise<{ target: RealtimeTarget; sdp: string | null }>
@@ -15,14 +23,13 @@ export interface RealtimeStart {
 
 export interface RealtimeThread {
   id: string
+  nowMs: () => number
   emit: Emit
   /** Runs words as a turn, or steers the running one; gives the last message. */
   handOver(text: string): Promise<string>
   /** Adds a developer message to the history. */
   note(text: string): void
 }
-
-const VERSION = 'v2'
 
 /** Owned by the session. */
 export class ThreadRealtime {
@@ -45,7 +52,7 @@ export class ThreadRealtime {
   }
 
   /** @throws RealtimeRefused */
-  appendText(role: 'user' | 'developer' | 'assistant', text: string): void {
+  appendText(role: Role, text: string): void {
     this.need().appendText(role, text)
   }
 
@@ -81,22 +88,43 @@ export class ThreadRealtime {
 
   private converse(start: RealtimeStart, target: RealtimeTarget): RealtimeConversation {
     const { id: threadId, emit, handOver, note } = this.thread
-    const conversation: RealtimeConversation = new RealtimeConversation(target, start.wishes, {
-      started: (realtimeSessionId) => {
+    const { dialect, wishes, sessionId } = start
+    const timeline = new RealtimeTimeline(this.thread, sessionId)
+    const conversation: RealtimeConversation = new RealtimeConversation(target, dialect, wishes, {
+      started: () => {
         if (start.startInstructions !== null) note(start.startInstructions)
-        emit('thread/realtime/started', { threadId, realtimeSessionId, version: VERSION })
+        timeline.started()
+        emit('thread/realtime/started', { threadId, realtimeSessionId: sessionId, version: dialect.version })
       },
       item: (item) => emit('thread/realtime/itemAdded', { threadId, item }),
-      transcriptDelta: (role, delta) => emit('thread/realtime/transcript/delta', { threadId, role, delta }),
-      transcriptDone: (role, text) => emit('thread/realtime/transcript/done', { threadId, role, text }),
+      transcriptDelta: (role, delta) => {
+        timeline.delta(role, delta)
+        emit('thread/realtime/transcript/delta', { threadId, role, delta })
+      },
+      transcriptDone: (role, text) => {
+        timeline.done(role, text)
+        emit('thread/realtime/transcript/done', { threadId, role, text })
+      },
       audio: (audio) => emit('thread/realtime/outputAudio/delta', { threadId, audio }),
       error: (message) => emit('thread/realtime/error', { threadId, message }),
       closed: (reason) => {
         if (this.current === conversation) this.current = null
         if (start.endInstructions !== null) note(start.endInstructions)
+        timeline.closed(reason === 'error' ? 'failed' : 'ended')
         emit('thread/realtime/closed', { threadId, reason })
       },
-      handOver: (text) => handOver(text).catch((error: Error) => `The task could not be done: ${error.message}`),
+      handOver: ({ id, itemId, text, transcript }) => {
+        const item = {
+          type: 'handoff_request',
+          handoff_id: id,
+          item_id: itemId,
+          input_transcript: text,
+          active_transcript: transcript,
+        }
+        emit('thread/realtime/itemAdded', { threadId, item })
+        if (!wishes.canHandOver) return null
+        return handOver(text).catch((error: Error) => `The task could not be done: ${error.message}`)
+      },
     })
     return conversation
   }

@@ -22,7 +22,7 @@ import { ModelHistory, textMessage } from './model-history.ts'
 import { environmentContext, INTERRUPTION_MARKER, openingMessages } from './prompt.ts'
 import { reviewTurn, type ReviewTarget } from './review.ts'
 import type { EngineServices, ModelInfo } from './services.ts'
-import type { AudioChunk } from '../realtime/realtime-wire.ts'
+import type { AudioChunk, Role } from '../realtime/dialect.ts'
 import { StoreTrouble } from './store-trouble.ts'
 import { Submissions, type TraceSubmission } from './submissions.ts'
 import { Terminals } from './terminals.ts'
@@ -142,6 +142,7 @@ export class ThreadSession implements ThreadRuntime {
     this.realtime = new ThreadRealtime({
       id: options.id,
       emit: this.emit,
+      nowMs: options.services.nowMs,
       handOver: (text) => this.handOver(text),
       note: (text) => void this.inject([textMessage('developer', text)]).catch(() => undefined), // It shuts down.
     })
@@ -274,7 +275,7 @@ export class ThreadSession implements ThreadRuntime {
     return this.submissions.submit('realtime_conversation_audio', () => this.realtime.appendAudio(audio))
   }
 
-  realtimeText(role: 'user' | 'developer' | 'assistant', text: string): Promise<void> {
+  realtimeText(role: Role, text: string): Promise<void> {
     return this.submissions.submit('realtime_conversation_text', () => this.realtime.appendText(role, text))
   }
 

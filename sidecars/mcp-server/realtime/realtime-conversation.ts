@@ -1,28 +1,27 @@
 /** A spoken or typed conversation with a realtime model, beside a thread's turns. */
 import { WebSocket } from 'ws'
 import {
-  audioChunk,
-  callOutput,
-  HAND_OVER_TOOL,
   readEvent,
-  sessionOf,
-  textItem,
   type AudioChunk,
-  type RealtimeEvent,
+  type Dialect,
+  type RealtimeNews,
+  type Role,
   type SessionWishes,
-} from './realtime-wire.ts'
+} from './dialect.ts'
 
 /** Audio that the server does not take is not collected without bound. */
 const MAX_BUFFERED_BYTES = 16 * 1024 * 1024
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
 /** A server that does not answer a close is left. */
 const CLOSE_GRACE_MS = 2000
+/** Changes of speaker that are kept for the next task. */
+const MAX_TRANSCRIPT = 200
 
 /** Why a conversation ended. */
 export type EndReason = 'requested' | 'replaced' | 'error' | 'transport_closed'
 
 export interface RealtimeEvents {
-  started(sessionId: string | null): void
+  started(): void
   /** An item of the conversation, as the server has it. */
   item(item: unknown): void
   transcriptDelta(role: 'user' | 'assistant', delta: string): void
@@ -31,14 +30,26 @@ export interface RealtimeEvents {
   error(message: string): void
   /** The last one; called exactly once. */
   closed(reason: EndReason): void
-  /** Does what was handed over and gives the outcome in words. */
-  handOver(text: string): Promise<string>
+  /**
+   * The model gives a task away, with what was said since the last one. Does it and gives the outcome in
+   * words; null leaves that to the client.
+   */
+  handOver(task: HandedTask): Promise<string> | null
+}
+
+export interface HandedTask {
+  id: string
+  itemId: string
+  text: string
+  transcript: { role: 'user' | 'assistant'; text: string }[]
 }
 
 export interface RealtimeTarget {
   url: string
   headers: Record<string, string>
   connectTimeoutMs: number
+  /** It joins a call that was set up before. */
+  isCall: boolean
 }
 
 /** There is no conversation, or it cannot take this; the words are for the client. */
@@ -51,10 +62,13 @@ export class RealtimeConversation {
   private isStarted = false
   private end: EndReason | null = null
   private failed = false
+  /** What was said since the last task. */
+  private transcript: HandedTask['transcript'] = []
 
   /** Connects at once; how that goes is told through `events`. */
   constructor(
     target: RealtimeTarget,
+    private readonly dialect: Dialect,
     private readonly wishes: SessionWishes,
     private readonly events: RealtimeEvents,
   ) {
@@ -64,10 +78,15 @@ export class RealtimeConversation {
       maxPayload: MAX_EVENT_BYTES,
       perMessageDeflate: false,
     })
-    this.socket.on('open', () => this.send({ type: 'session.update', session: sessionOf(wishes) }))
+    this.socket.on('open', () => {
+      this.send(...dialect.opening(wishes, target.isCall))
+      // Nothing was asked that could be answered: a call that is joined goes on at once.
+      if (dialect.opening(wishes, target.isCall).length === 0) this.take({ kind: 'started' })
+    })
     this.socket.on('message', (data, isBinary) => {
       const event = isBinary ? null : readEvent(String(data))
-      if (event) this.take(event)
+      const news = event && dialect.read(event)
+      if (news) this.take(news)
     })
     this.socket.on('error', ({ message }) => {
       const status = /^Unexpected server response: (\d+)/.exec(message)?.[1]
@@ -89,14 +108,13 @@ export class RealtimeConversation {
     this.need()
     if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES)
       throw new RealtimeRefused('the realtime server does not take audio as fast as it comes; send it again later')
-    this.send({ type: 'input_audio_buffer.append', audio: data })
+    this.send(this.dialect.audio(data))
   }
 
-  /** Words of the person are answered; others are only noted. @throws RealtimeRefused */
-  appendText(role: 'user' | 'developer' | 'assistant', text: string): void {
+  /** @throws RealtimeRefused */
+  appendText(role: Role, text: string): void {
     this.need()
-    this.send(textItem(role, text))
-    if (role === 'user') this.send({ type: 'response.create' })
+    this.send(...this.dialect.text(role, text))
   }
 
   /** Has words spoken. @throws RealtimeRefused */
@@ -104,8 +122,7 @@ export class RealtimeConversation {
     this.need()
     if (this.wishes.outputModality !== 'audio')
       throw new RealtimeRefused('this realtime conversation has no audio output; start it with outputModality "audio"')
-    const instructions = `Say this to the person, word for word and nothing else:\n${text}`
-    this.send({ type: 'response.create', response: { output_modalities: ['audio'], instructions } })
+    this.send(...this.dialect.speech(text))
   }
 
   /** Ends it; `closed` follows. */
@@ -113,6 +130,7 @@ export class RealtimeConversation {
     if (this.end !== null) return
     this.end = reason
     if (this.socket.readyState === WebSocket.CONNECTING) return this.socket.terminate()
+    this.send(...this.dialect.closing)
     this.socket.close(1000)
     const cut = setTimeout(() => this.socket.terminate(), CLOSE_GRACE_MS)
     this.socket.once('close', () => clearTimeout(cut))
@@ -122,8 +140,8 @@ export class RealtimeConversation {
     if (!this.isOpen) throw new RealtimeRefused('the realtime conversation is not connected')
   }
 
-  private send(event: object): void {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(event))
+  private send(...events: object[]): void {
+    if (this.socket.readyState === WebSocket.OPEN) for (const event of events) this.socket.send(JSON.stringify(event))
   }
 
   private fail(message: string): void {
@@ -139,61 +157,46 @@ export class RealtimeConversation {
     this.events.closed(this.end)
   }
 
-  private take(event: RealtimeEvent): void {
+  private take(news: RealtimeNews): void {
     const { events } = this
-    const text = (name: string): string => (typeof event[name] === 'string' ? event[name] : '')
-    switch (event.type) {
-      case 'session.created':
-      case 'session.updated': {
+    switch (news.kind) {
+      case 'started':
         if (this.isStarted) return
         this.isStarted = true
-        const id = (event.session as { id?: unknown } | undefined)?.id
-        return events.started(typeof id === 'string' ? id : null)
-      }
-      case 'response.output_audio.delta':
-      case 'response.audio.delta':
-        return events.audio(audioChunk(event))
-      case 'response.output_audio_transcript.delta':
-      case 'response.audio_transcript.delta':
-      case 'response.output_text.delta':
-      case 'response.text.delta':
-        return events.transcriptDelta('assistant', text('delta'))
-      case 'response.output_audio_transcript.done':
-      case 'response.audio_transcript.done':
-        return events.transcriptDone('assistant', text('transcript'))
-      case 'response.output_text.done':
-      case 'response.text.done':
-        return events.transcriptDone('assistant', text('text'))
-      case 'conversation.item.input_audio_transcription.delta':
-        return events.transcriptDelta('user', text('delta'))
-      case 'conversation.item.input_audio_transcription.completed':
-        return events.transcriptDone('user', text('transcript'))
-      case 'conversation.item.added':
-      case 'conversation.item.created':
-        return events.item(event.item)
-      case 'response.output_item.done':
-        return void this.handOver(event.item as Record<string, unknown> | undefined)
+        return events.started()
+      case 'audio':
+        return events.audio(news.chunk)
+      case 'delta':
+        this.note(news.role, news.text)
+        return events.transcriptDelta(news.role, news.text)
+      case 'done':
+        return events.transcriptDone(news.role, news.text)
+      case 'item':
+        return events.item(news.item)
+      case 'handOver':
+        return void this.handOver(news)
       case 'error':
-        return events.error(String((event.error as { message?: unknown } | undefined)?.message ?? 'unknown error'))
+        return events.error(news.message)
     }
   }
 
-  /** The realtime model gives work away; it hears of the outcome and goes on talking. */
-  private async handOver(item: Record<string, unknown> | undefined): Promise<void> {
-    if (item?.type !== 'function_call' || item.name !== HAND_OVER_TOOL) return
-    const outcome = await this.events.handOver(handedText(String(item.arguments ?? '')))
-    if (!this.isOpen) return
-    this.send(callOutput(String(item.call_id ?? ''), outcome))
-    this.send({ type: 'response.create' })
+  private note(role: 'user' | 'assistant', text: string): void {
+    const last = this.transcript.at(-1)
+    if (last?.role === role) last.text += text
+    else this.transcript.push({ role, text })
+    if (this.transcript.length > MAX_TRANSCRIPT) this.transcript.shift()
   }
-}
 
-/** What cannot be read is handed over as it is: a person said it. */
-function handedText(args: string): string {
-  try {
-    const { text } = JSON.parse(args) as { text?: unknown }
-    return typeof text === 'string' ? text : args
-  } catch {
-    return args
+  /** The realtime model gives work away; it hears of the outcome and goes on talking. */
+  private async handOver({ id, itemId, text }: Extract<RealtimeNews, { kind: 'handOver' }>): Promise<void> {
+    const { transcript } = this
+    this.transcript = []
+    const outcome = await this.events.handOver({
+      id,
+      itemId,
+      text,
+      transcript: [...transcript, { role: 'user', text }],
+    })
+    if (outcome !== null && this.isOpen) this.send(...this.dialect.outcome(id, outcome))
   }
 }

@@ -107,10 +107,14 @@ const refused = (method: string, params: object) =>
 describe('a realtime conversation', () => {
   it('starts with the wishes of the client and what the thread is about', async () => {
     await c.turn(threadId, '[[hello]] paint it blue')
-    await start({ voice: 'cedar', model: 'rt-model', prompt: 'Be kind.' })
-    expect((await started()).params).toEqual({ threadId, realtimeSessionId: 'sess_1', version: 'v2' })
+    await start({ voice: 'cedar', model: 'rt-model', prompt: 'Be kind.', realtimeSessionId: 'mine' })
+    expect((await started()).params).toEqual({ threadId, realtimeSessionId: 'mine', version: 'v2' })
     const [{ url, headers }] = realtime.upgrades as [IncomingMessage]
-    expect([url, headers.authorization]).toEqual(['/v1/realtime?model=rt-model', 'Bearer sk-1'])
+    expect([url, headers.authorization, headers['x-session-id']]).toEqual([
+      '/v1/realtime?model=rt-model',
+      'Bearer sk-1',
+      'mine',
+    ])
     await heard('session.update').toMatchObject({
       session: {
         type: 'realtime',
@@ -241,13 +245,153 @@ describe('a realtime conversation', () => {
   it('refuses by name what cannot be', async () => {
     expect(await refused('thread/realtime/appendText', { text: 'x' })).toContain('start one first')
     expect(await refused('thread/realtime/start', { outputModality: 'smell' })).toContain('outputModality')
-    expect(await refused('thread/realtime/start', { outputModality: 'audio', version: 'v1' })).toContain('version')
+    expect(await refused('thread/realtime/start', { outputModality: 'audio', version: 'v9' })).toContain('version')
     expect(await refused('thread/realtime/start', { outputModality: 'audio', voice: 'nobody' })).toContain('voice')
     await start({ outputModality: 'text' })
     await started()
     expect(await refused('thread/realtime/appendSpeech', { text: 'x' })).toContain('no audio output')
     const audio = { data: 'AAAA', sampleRate: 8000, numChannels: 1 }
     expect(await refused('thread/realtime/appendAudio', { audio })).toContain('audio.sampleRate: expected 24000')
+  })
+
+  it('is on the timeline: its start, who said what, its end', async () => {
+    await start({ realtimeSessionId: 'mine' })
+    await started()
+    realtime.say({ type: 'response.output_audio_transcript.delta', delta: 'Hel' })
+    realtime.say({ type: 'conversation.item.input_audio_transcription.completed', transcript: 'Hi' })
+    await c.notified('thread/realtime/transcript/done')
+    await c.call('thread/realtime/stop', { threadId })
+    await c.notified('thread/realtime/closed')
+    const told = c.seen.filter((m) => m.method?.startsWith('thread/realtime/item/'))
+    expect(told.map((m) => [m.method!.slice(21), m.params.delta ?? m.params.item.type, m.params.item?.text])).toEqual([
+      ['started', 'realtimeSessionStarted', undefined],
+      ['completed', 'realtimeSessionStarted', undefined],
+      ['started', 'transcriptSegment', ''],
+      ['transcript/delta', 'Hel', undefined],
+      ['started', 'transcriptSegment', ''],
+      ['completed', 'transcriptSegment', 'Hi'],
+      ['completed', 'transcriptSegment', 'Hel'],
+      ['started', 'realtimeSessionClosed', undefined],
+      ['completed', 'realtimeSessionClosed', undefined],
+    ])
+    expect(told.at(-1)!.params.item).toMatchObject({ outcome: 'ended', realtimeSessionId: 'mine' })
+  })
+
+  it('leaves tasks to a client that wants them', async () => {
+    await start({ version: 'v1', clientManagedHandoffs: true })
+    await started()
+    realtime.say({ type: 'conversation.handoff.requested', handoff_id: 'h1', item_id: 'i2', input_transcript: 'do it' })
+    const { params } = await c.notified('thread/realtime/itemAdded')
+    expect(params.item).toEqual({
+      type: 'handoff_request',
+      handoff_id: 'h1',
+      item_id: 'i2',
+      input_transcript: 'do it',
+      active_transcript: [{ role: 'user', text: 'do it' }],
+    })
+    await c.call('thread/realtime/appendSpeech', { threadId, text: 'done' })
+    await heard('conversation.handoff.append').toMatchObject({ handoff_id: 'codex', output_text: 'done' })
+    expect(model.requests).toEqual([])
+  })
+
+  it('speaks version 1', async () => {
+    await start({ version: 'v1' })
+    expect((await started()).params.version).toBe('v1')
+    const [{ url, headers }] = realtime.upgrades as [IncomingMessage]
+    expect([url, headers['openai-alpha']]).toEqual([
+      '/v1/realtime?intent=quicksilver&model=gpt-realtime-1.5',
+      'quicksilver=v1',
+    ])
+    await heard('session.update').toMatchObject({
+      session: {
+        type: 'quicksilver',
+        audio: { input: { format: { type: 'audio/pcm', rate: 24_000 } }, output: { voice: 'cove' } },
+      },
+    })
+    await c.call('thread/realtime/appendText', { threadId, text: 'a note', role: 'developer' })
+    await heard('conversation.item.create').toMatchObject({
+      item: { role: 'developer', content: [{ type: 'input_text', text: 'a note' }] },
+    })
+    realtime.say({ type: 'conversation.output_audio.delta', delta: 'AQID', sample_rate: 16_000, channels: 2 })
+    realtime.say({ type: 'conversation.input_transcript.delta', delta: 'please ' })
+    realtime.say({ type: 'conversation.output_transcript.delta', delta: 'sure ' })
+    expect((await c.notified('thread/realtime/outputAudio/delta')).params.audio).toMatchObject({
+      data: 'AQID',
+      sampleRate: 16_000,
+      numChannels: 2,
+    })
+    realtime.say({
+      type: 'conversation.handoff.requested',
+      handoff_id: 'h1',
+      item_id: 'i',
+      input_transcript: '[[hello]]',
+    })
+    await heard('conversation.handoff.append').toEqual({
+      type: 'conversation.handoff.append',
+      handoff_id: 'h1',
+      output_text: '"Agent Final Message":\n\nThe agent did it.',
+    })
+    const { item } = (await c.notified('thread/realtime/itemAdded')).params
+    expect(item.active_transcript.map((e: any) => e.text)).toEqual(['please ', 'sure ', '[[hello]]'])
+    await start({ version: 'v1', transport: { type: 'webrtc', sdp: 'the offer' } })
+    await expect.poll(() => realtime.upgrades[1]?.url).toBe('/v1/realtime?intent=quicksilver&call_id=rtc_1')
+  })
+
+  it('speaks version 3', async () => {
+    const initialItems = [
+      { role: 'user', text: 'before' },
+      { role: 'assistant', text: 'yes' },
+    ]
+    await start({ version: 'v3', initialItems })
+    expect((await started()).params.version).toBe('v3')
+    const [{ url, headers }] = realtime.upgrades as [IncomingMessage]
+    expect([url, headers['openai-alpha']]).toEqual(['/v1/live?model=gpt-live-1.1-codex', 'quicksilver=v2'])
+    const said = (role: string, type: string, text: string) => ({ type: 'message', role, content: [{ type, text }] })
+    await heard('session.update').toMatchObject({
+      session: {
+        audio: { output: { voice: 'marin' } },
+        delegation: { type: 'client' },
+        initial_items: [said('user', 'input_text', 'before'), said('assistant', 'output_text', 'yes')],
+      },
+    })
+    const audio = { data: 'AAAA', sampleRate: 24_000, numChannels: 1 }
+    await c.call('thread/realtime/appendAudio', { threadId, audio })
+    await heard('input_audio.append').toMatchObject({ audio: 'AAAA' })
+    await c.call('thread/realtime/appendSpeech', { threadId, text: 'ü'.repeat(300) })
+    const context = () => realtime.heard.filter((event) => event.type === 'session.context.append')
+    await expect.poll(() => context().length).toBe(2)
+    expect(context().map((event) => [event.channel, event.content[0].text.length])).toEqual([
+      ['speakable', 250],
+      ['speakable', 50],
+    ])
+    realtime.say({ type: 'output_audio.delta', delta: 'AQID' })
+    realtime.say({ type: 'input_transcript.added', item: { id: 'a', text: 'please' } })
+    realtime.say({ type: 'output_transcript.added', item: { id: 'b', text: 'sure' } })
+    await c.notified('thread/realtime/outputAudio/delta', (p) => p.audio.data === 'AQID')
+    await c.notified('thread/realtime/transcript/delta', (p) => p.role === 'assistant' && p.delta === 'sure')
+    const task = { id: 'd0', type: 'delegation', target: 'server', content: [{ type: 'input_text', text: 'not ours' }] }
+    realtime.say({ type: 'delegation.created', item: task })
+    const ours = { ...task, id: 'd1', target: 'client', content: [{ type: 'input_text', text: '[[hello]]' }] }
+    realtime.say({ type: 'delegation.created', item: ours })
+    await heard('delegation.context.append').toEqual({
+      type: 'delegation.context.append',
+      delegation_item_id: 'd1',
+      content: [{ type: 'input_text', text: 'The agent did it.' }],
+    })
+    await c.call('thread/realtime/stop', { threadId })
+    await heard('session.close').toEqual({ type: 'session.close' })
+    await start({ version: 'v3', transport: { type: 'existingCall', callId: 'rtc_9' } })
+    await expect.poll(() => realtime.upgrades[1]?.url).toBe('/v1/live/rtc_9')
+    expect(await refused('thread/realtime/start', { outputModality: 'audio', initialItems })).toContain(
+      'only version v3',
+    )
+    const many = { outputModality: 'audio', version: 'v3', initialItems: Array(129).fill(initialItems[0]) }
+    expect(await refused('thread/realtime/start', many)).toContain('at most 128')
+    const long = { outputModality: 'audio', version: 'v3', initialItems: [{ role: 'user', text: 'x'.repeat(40_000) }] }
+    expect(await refused('thread/realtime/start', long)).toContain('at most 8192')
+    expect(
+      await refused('thread/realtime/start', { outputModality: 'audio', version: 'v3', voice: 'cedar' }),
+    ).toContain('voice')
   })
 
   it('lists its voices without a network', async () => {

@@ -106,6 +106,9 @@ export interface NotificationMap {
   'thread/realtime/itemAdded': OfThread & { item: unknown }
   'thread/realtime/transcript/delta': OfThread & { role: string; delta: string }
   'thread/realtime/transcript/done': OfThread & { role: string; text: string }
+  'thread/realtime/item/started': OfThread & { item: unknown }
+  'thread/realtime/item/completed': OfThread & { item: unknown }
+  'thread/realtime/item/transcript/delta': OfThread & { itemId: string; delta: string }
   'thread/realtime/outputAudio/delta': OfThread & { audio: unknown }
   'thread/realtime/error': OfThread & { message: string }
   'thread/realtime/closed': OfThread & { reason: string | null }

@@ -1,5 +1,6 @@
 /** `thread/realtime/*`: talking with a realtime model beside a thread's turns. */
 import {
+  array,
   boolean,
   integer,
   literal,
@@ -13,18 +14,26 @@ import {
   type Decoder,
 } from '../../../protocol/decode.ts'
 import type { RealtimeStart } from '../../engine/thread-realtime.ts'
+import { uuid7 } from '../../engine/uuid7.ts'
 import { resolveProvider } from '../../model/provider.ts'
 import type { ProviderSecrets } from '../../model/provider-secrets.ts'
 import { openCall, realtimeTarget } from '../../realtime/realtime-target.ts'
-import { HAND_OVER_TOOL, SAMPLE_RATE, type SessionWishes } from '../../realtime/realtime-wire.ts'
-import { DEFAULT_VOICE, isVoice, REALTIME_VOICES } from '../../realtime/voices.ts'
+import { SAMPLE_RATE, type Dialect, type RealtimePlace, type SessionWishes } from '../../realtime/dialect.ts'
+import { V1 } from '../../realtime/dialect-v1.ts'
+import { V2 } from '../../realtime/dialect-v2.ts'
+import { V3 } from '../../realtime/dialect-v3.ts'
+import { REALTIME_VOICES } from '../../realtime/voices.ts'
 import type { ConfigTable } from '../config-file.ts'
 import { method, threadQueue, type Method } from '../method-table.ts'
 import type { LoadedThread } from '../thread-manager.ts'
 import { invalidRequest } from '../wire-error.ts'
 import type { ServerContext } from './server-context.ts'
 
-const DEFAULT_MODEL = 'gpt-realtime'
+const DIALECTS = { v1: V1, v2: V2, v3: V3 }
+/** Of what was said before, for version 3. */
+const MAX_INITIAL_ITEMS = 128
+const MAX_INITIAL_TOKENS = 8192
+const BYTES_PER_TOKEN = 4
 /** What the conversation is told of the thread before it. */
 const MAX_CONTEXT_CHARACTERS = 8000
 const role = withDefault(literal('user', 'developer', 'assistant'), 'user' as const)
@@ -39,7 +48,7 @@ const startParams = object({
       existingCall: object({ callId: string }),
     }),
   ),
-  version: optional(string),
+  version: optional(literal('v1', 'v2', 'v3')),
   voice: optional(string),
   model: optional(string),
   prompt: optional(string),
@@ -47,7 +56,8 @@ const startParams = object({
   clientManagedHandoffs: optional(boolean),
   realtimeStartInstructions: optional(string),
   realtimeEndInstructions: optional(string),
-  initialItems: unknown,
+  realtimeSessionId: optional(string),
+  initialItems: optional(array(object({ role: literal('user', 'developer', 'assistant'), text: string }))),
 })
 type StartParams = ReturnType<typeof startParams>
 
@@ -74,10 +84,11 @@ export function realtimeMethods(context: ServerContext): Record<string, Method> 
     'thread/realtime/start': method(startParams, {
       ...common,
       run: async (params) => {
-        check(params)
         const loaded = thread(params.threadId)
         const { config } = await context.configFile.load()
-        await loaded.session.startRealtime(startOf(params, loaded, config, context.secrets))
+        const dialect = dialectOf(params, config)
+        check(params, dialect)
+        await loaded.session.startRealtime(startOf(params, dialect, loaded, config, context.secrets))
         return {}
       },
     }),
@@ -113,28 +124,40 @@ export function realtimeMethods(context: ServerContext): Record<string, Method> 
   }
 }
 
-function check({ version, voice, initialItems }: StartParams): void {
-  if (version !== undefined && version !== 'v2')
-    throw invalidRequest(`version: "${version}" is not spoken here; leave it out or use v2`)
-  if (voice !== undefined && !isVoice(voice))
-    throw invalidRequest(`voice: "${voice}" is none of ${REALTIME_VOICES.v2.join(', ')}`)
-  if (initialItems !== undefined && initialItems !== null)
-    throw invalidRequest('initialItems: only v3 has them; use thread/realtime/appendText')
+/** The request's, or `[realtime] version` of the configuration. */
+function dialectOf({ version }: StartParams, config: ConfigTable): Dialect {
+  const configured = (config.realtime as ConfigTable | undefined)?.version
+  if (version !== undefined) return DIALECTS[version]
+  return configured === 'v1' || configured === 'v3' ? DIALECTS[configured] : V2
+}
+
+function check({ voice, initialItems = [] }: StartParams, { version, voices }: Dialect): void {
+  if (voice !== undefined && !voices.includes(voice))
+    throw invalidRequest(`voice: "${voice}" is none of ${voices.join(', ')}`)
+  if (initialItems.length > 0 && version !== 'v3')
+    throw invalidRequest('initialItems: only version v3 has them; use thread/realtime/appendText')
+  if (initialItems.length > MAX_INITIAL_ITEMS)
+    throw invalidRequest(`initialItems: ${initialItems.length} are given, at most ${MAX_INITIAL_ITEMS} are taken`)
+  const tokens = initialItems.reduce((sum, { text }) => sum + Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN), 0)
+  if (tokens > MAX_INITIAL_TOKENS)
+    throw invalidRequest(`initialItems: about ${tokens} tokens are given, at most ${MAX_INITIAL_TOKENS} are taken`)
 }
 
 function startOf(
   params: StartParams,
+  dialect: Dialect,
   { session }: LoadedThread,
   config: ConfigTable,
   secrets: ProviderSecrets,
 ): RealtimeStart {
   const text = (key: string): string | undefined =>
     typeof config[key] === 'string' ? (config[key] as string) : undefined
-  const model = params.model ?? text('experimental_realtime_ws_model') ?? DEFAULT_MODEL
+  const model = params.model ?? text('experimental_realtime_ws_model') ?? dialect.defaultModel
+  const sessionId = params.realtimeSessionId ?? uuid7()
   const canHandOver = params.clientManagedHandoffs !== true
   const wishes: SessionWishes = {
     outputModality: params.outputModality,
-    voice: params.voice ?? DEFAULT_VOICE,
+    voice: params.voice ?? dialect.defaultVoice,
     instructions: [
       params.prompt ?? defaultPrompt(canHandOver),
       ...(params.includeStartupContext === false ? [] : [contextOf(session.history.all())]),
@@ -142,8 +165,11 @@ function startOf(
       .filter(Boolean)
       .join('\n\n'),
     canHandOver,
+    initialItems: params.initialItems ?? [],
   }
   return {
+    dialect,
+    sessionId,
     wishes,
     startInstructions: params.realtimeStartInstructions ?? null,
     endInstructions: params.realtimeEndInstructions ?? null,
@@ -156,17 +182,17 @@ function startOf(
           ? own
           : { ...own, ...resolveProvider('realtime', { realtime: { base_url: base } }), env_key: own.env_key }
       const { transport } = params
-      if (transport?.type === 'existingCall')
-        return { target: await realtimeTarget(provider, secrets, { callId: transport.callId }), sdp: null }
-      if (transport?.type !== 'webrtc') return { target: await realtimeTarget(provider, secrets, { model }), sdp: null }
-      const { sdp, callId } = await openCall(provider, model, wishes, transport.sdp, secrets)
-      return { target: await realtimeTarget(provider, secrets, { callId }), sdp }
+      const at = (place: RealtimePlace) => realtimeTarget(provider, secrets, dialect, place, sessionId)
+      if (transport?.type === 'existingCall') return { target: await at({ callId: transport.callId }), sdp: null }
+      if (transport?.type !== 'webrtc') return { target: await at({ model }), sdp: null }
+      const call = await openCall(provider, secrets, dialect, { model, wishes, sdp: transport.sdp, sessionId })
+      return { target: await at({ callId: call.callId }), sdp: call.sdp }
     },
   }
 }
 
 const defaultPrompt = (canHandOver: boolean): string =>
-  `You talk with a person about a coding session. Be brief.${canHandOver ? ` Whatever needs files or commands goes to the agent with ${HAND_OVER_TOOL}.` : ''}`
+  `You talk with a person about a coding session. Be brief.${canHandOver ? ' Whatever needs files or commands is handed over to the agent of the session.' : ''}`
 
 /** The newest words of the thread, so that the conversation knows what it is about. */
 function contextOf(history: readonly Record<string, unknown>[]): string {
