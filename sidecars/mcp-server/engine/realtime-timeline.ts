@@ -33,7 +33,7 @@ export class RealtimeTimeline {
   }
 
   closed(outcome: 'ended' | 'failed'): void {
-    for (const role of [...this.open.keys()]) this.complete(role)
+    for (const role of this.open.keys()) this.complete(role)
     if (this.isStarted) this.atOnce({ id: uuid7(), type: 'realtimeSessionClosed', outcome })
   }
 
