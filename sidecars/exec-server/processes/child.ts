@@ -59,8 +59,13 @@ export interface ChildSpec {
   environment: Record<string, string>
   /** Descriptors of ours that the child finds as 3, 4 and so on. Only for pipes; they stay open here. */
   inheritedFds?: readonly number[]
-  /** The program closes what it inherits before anything else runs. */
+  /** The program closes what it inherits before anything else runs. Only for terminals. */
   closesInherited?: boolean
+  /**
+   * Words in front of `argv` that close what a child of the server itself inherits beyond `inheritedFds`. Not asked
+   * for when somebody starts it who has nothing open.
+   */
+  closingWords?: () => readonly string[]
   /** First size of a terminal; 80 by 24 when absent. */
   terminal?: { columns: number; rows: number }
 }

@@ -48,10 +48,12 @@ export async function startPipeChild(
 
 /** As a child of the server itself. */
 async function launchDirectly(
-  { program, argv: [arg0 = program, ...args], cwd, environment, inheritedFds = [] }: ChildSpec,
+  { program, argv, cwd, environment, inheritedFds = [], closingWords }: ChildSpec,
   { stdin, outputs: [stdout, stderr] }: ChildPipes,
 ): Promise<Launched> {
-  const child = spawn(program, args, {
+  const closing = closingWords?.() ?? []
+  const [arg0 = program, ...args] = [...closing, ...argv]
+  const child = spawn(closing[0] ?? program, args, {
     argv0: arg0,
     cwd,
     env: environment,

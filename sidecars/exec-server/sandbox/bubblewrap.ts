@@ -10,6 +10,7 @@ import { findBridgePrograms } from './proxy-bridge.ts'
 import type { NetworkWall } from './bubblewrap-arguments.ts'
 import { isUnconfined, noWalls, unavailable, type Confinement, type Sandbox, type Walls } from './sandbox.ts'
 import type { PolicyContext } from './sandbox-places.ts'
+import { WallPlans } from './wall-plans.ts'
 import { machineOf } from './seccomp/system-calls.ts'
 
 export interface SandboxOptions {
@@ -65,13 +66,14 @@ export class BubblewrapSandbox implements Sandbox {
 function openWorkshop({ folder, policyContext, searchPath }: SandboxOptions): Workshop {
   const machine = machineOf(process.arch)
   if (!machine) throw unavailable(`this exec server has no system call filter for ${process.arch} machines`)
+  const mountPoints = new MountPoints(join(folder, MOUNT_POINTS_FILE), MountRegister.ofUser())
   return {
     folder,
-    policyContext,
+    plans: new WallPlans(policyContext, () => mountPoints.lookAround()),
     searchPath,
     filters: new FilterFiles(folder, machine),
     covers: makeCovers(folder),
-    mountPoints: new MountPoints(join(folder, MOUNT_POINTS_FILE), MountRegister.ofUser()),
+    mountPoints,
     handedOver: new HandedOver(folder),
   }
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync, unlinkSync } from 'node:fs'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
 import { pathOfText, type BytePath } from '../../protocol/path-uri.ts'
-import { FilePolicy } from '../files/file-policy.ts'
+import type { FilePolicy } from '../files/file-policy.ts'
 import type { ChildSpec } from '../processes/child.ts'
 import { findProgram } from '../processes/program-path.ts'
 import { bubblewrapArguments, type Covers, type NetworkWall } from './bubblewrap-arguments.ts'
@@ -9,21 +9,21 @@ import type { Bubblewrap } from './bubblewrap-probe.ts'
 import { closingWords, commandWords, hearingWords, TERMINAL_SCRIPT } from './command-words.ts'
 import type { HandedOver } from './handed-over.ts'
 import { inheritedDescriptors } from './inherited-descriptors.ts'
-import { planMounts, type MountPlan } from './mount-plan.ts'
+import type { MountPlan } from './mount-plan.ts'
 import type { MountPoints } from './mount-points.ts'
 import { ProxyBridge, type BridgePrograms } from './proxy-bridge.ts'
 import { proxyPorts } from './proxy-ports.ts'
 import { realWay } from './real-way.ts'
 import { preparationFailed, unavailable, type ConfinedSpec } from './sandbox.ts'
-import { placesOrAll, type PolicyContext, type SandboxPlaces } from './sandbox-places.ts'
 import type { FilterFiles } from './seccomp/filter-files.ts'
 import type { SocketReach } from './seccomp/filter.ts'
+import type { WallPlans } from './wall-plans.ts'
 
 /** What every confined command of a server shares. */
 export interface Workshop {
   /** Existing private folder for sockets. */
   folder: string
-  policyContext: PolicyContext
+  plans: WallPlans
   filters: FilterFiles
   covers: Covers
   mountPoints: MountPoints
@@ -50,20 +50,15 @@ const SOCKETS: Record<NetworkWall, SocketReach> = { none: 'none', bridged: 'inte
 /** MAX_ARGS of bwrap; an environment takes three for a variable. */
 const MAX_OPTIONS = 9_000
 const SHELL = '/bin/sh'
-/** Places are looked up anew when a decision about the command took longer than this. */
-const PLACES_VALID_MS = 50
 
 /** One command with the walls it gets. */
 export class ConfinedCommand {
-  private places: SandboxPlaces
-  private readonly readAtMs = performance.now()
-
   /** @throws WireError for a sandbox object that cannot be understood */
   constructor(
     private readonly workshop: Workshop,
     private readonly walling: Walling,
   ) {
-    this.places = placesOrAll(walling.sandbox, workshop.policyContext)
+    workshop.plans.check(walling.sandbox)
   }
 
   /**
@@ -72,14 +67,13 @@ export class ConfinedCommand {
    */
   async build(spec: ChildSpec, proxyEnvironment: Readonly<Record<string, string>>): Promise<ConfinedSpec> {
     const { sandbox, network, bubblewrap } = this.walling
-    const { policyContext, covers, mountPoints } = this.workshop
-    if (performance.now() - this.readAtMs > PLACES_VALID_MS) this.places = placesOrAll(sandbox, policyContext)
-    const cwd = this.visibleCwd(spec)
-    const files = planMounts(this.places, (path) => mountPoints.holds(path))
+    const { plans, covers } = this.workshop
+    const { policy, files: planned } = plans.planFor(sandbox)
+    const cwd = visibleCwd(spec, policy)
     const undo: (() => void)[] = []
     const release = () => undo.splice(0).forEach((step) => step())
     try {
-      files.mounts = this.withMountPoints(files, undo)
+      const files = { ...planned, mounts: this.withMountPoints(planned, undo) }
       const entering = network === 'bridged' ? await this.openBridge(proxyEnvironment, undo) : []
       const options = bubblewrapArguments({ files, network, cwd, covers, environment: spec.environment })
       return { spec: this.launch(spec, [...entering, bubblewrap.path], options, undo), release }
@@ -87,23 +81,6 @@ export class ConfinedCommand {
       release()
       throw error
     }
-  }
-
-  /** The real working directory, once it and the program are known to be there for the command. */
-  private visibleCwd({ program, cwd, environment }: ChildSpec): BytePath {
-    const found = findProgram(program, cwd, environment.PATH)
-    if (!('path' in found)) throw systemError(found.errno)
-    // Which of the two it is about is found out by whoever tells the client.
-    if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw systemError('ENOENT')
-    const folder = realWay(pathOfText(cwd))
-    const policy = FilePolicy.ofPlaces(this.places)
-    for (const [what, path] of [
-      ['working directory', folder],
-      ['program', realWay(pathOfText(found.path))],
-    ] as const)
-      if (!policy.isVisible(path))
-        throw preparationFailed(`the ${what} ${path} cannot be seen inside of the sandbox; give it an entry`)
-    return folder
   }
 
   private withMountPoints({ mounts }: MountPlan, undo: (() => void)[]): MountPlan['mounts'] {
@@ -145,27 +122,47 @@ export class ConfinedCommand {
     const filterPath = filters.pathOf(SOCKETS[this.walling.network])
     const { PATH: searchPath } = spec.environment
     const words = commandWords({ program: spec.program, argv: spec.argv, searchPath, cwd: spec.cwd })
-    const strays = inheritedDescriptors().filter((fd) => fd > FILTER_FD)
-    const closing = strays.length === 0 ? [] : closingWords(strays, this.programOfOurs('perl'))
-    const command = [...closing, ...launcher, '--args', `${OPTIONS_FD}`, '--seccomp', `${FILTER_FD}`, '--']
-    const common = { cwd: '/', environment: {}, terminal: spec.terminal, closesInherited: true }
+    const command = [...launcher, '--args', `${OPTIONS_FD}`, '--seccomp', `${FILTER_FD}`, '--']
+    const common = { cwd: '/', environment: {}, terminal: spec.terminal }
     if (this.walling.tty) {
       const optionsPath = handedOver.asFile(optionBytes)
       undo.push(() => removeFile(optionsPath))
-      const argv = [SHELL, '-c', TERMINAL_SCRIPT, 'gatehouse-sandbox', optionsPath, filterPath]
+      const shell = [SHELL, '-c', TERMINAL_SCRIPT, 'gatehouse-sandbox', optionsPath, filterPath]
       const hearing = hearingWords(words, this.programOfOurs('env'), this.programOfOurs('perl'))
-      return { ...common, program: SHELL, argv: [...argv, ...command, ...hearing] }
+      const argv = [...shell, ...this.closingWords(), ...command, ...hearing]
+      return { ...common, program: SHELL, argv, closesInherited: true }
     }
     const inheritedFds = [handedOver.asDescriptor(optionBytes), openSync(filterPath, 'r')]
     undo.push(() => inheritedFds.forEach((fd) => closeSync(fd)))
     const argv = [...command, ...words]
-    return { ...common, program: argv[0] as string, argv, inheritedFds }
+    return { ...common, program: argv[0] as string, argv, inheritedFds, closingWords: () => this.closingWords() }
+  }
+
+  private closingWords(): string[] {
+    const strays = inheritedDescriptors().filter((fd) => fd > FILTER_FD)
+    return strays.length === 0 ? [] : closingWords(strays, this.programOfOurs('perl'))
   }
 
   private programOfOurs(name: string): string | undefined {
     const found = findProgram(name, '/', this.workshop.searchPath())
     return 'path' in found ? found.path : undefined
   }
+}
+
+/** The real working directory, once it and the program are known to be there for the command. */
+function visibleCwd({ program, cwd, environment }: ChildSpec, policy: FilePolicy): BytePath {
+  const found = findProgram(program, cwd, environment.PATH)
+  if (!('path' in found)) throw systemError(found.errno)
+  // Which of the two it is about is found out by whoever tells the client.
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw systemError('ENOENT')
+  const folder = realWay(pathOfText(cwd))
+  for (const [what, path] of [
+    ['working directory', folder],
+    ['program', realWay(pathOfText(found.path))],
+  ] as const)
+    if (!policy.isVisible(path))
+      throw preparationFailed(`the ${what} ${path} cannot be seen inside of the sandbox; give it an entry`)
+  return folder
 }
 
 const systemError = (code: string) => Object.assign(new Error(code), { code })

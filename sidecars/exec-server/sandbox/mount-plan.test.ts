@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pathOfText, type BytePath } from '../../protocol/path-uri.ts'
 import { entry, READ_ONLY, sandboxOf, WORKSPACE_WRITE, type SandboxShape } from '../../testing/confined-commands.ts'
 import { bubblewrapArguments, type NetworkWall } from './bubblewrap-arguments.ts'
+import { Looks } from './looks.ts'
 import { planMounts, type MountPlan } from './mount-plan.ts'
 import { placesOrAll } from './sandbox-places.ts'
 
@@ -27,6 +28,7 @@ const plan = (shape: Partial<SandboxShape>, isMountPoint: (path: BytePath) => bo
       denied: ['data', 'data/run'].map((folder) => pathOfText(join(base, folder))),
       shown: [pathOfText(join(base, 'data/run/certificates'))],
     }),
+    new Looks(),
     isMountPoint,
   )
 

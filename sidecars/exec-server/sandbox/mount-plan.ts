@@ -1,8 +1,7 @@
-import { lstatSync } from 'node:fs'
 import type { BytePath } from '../../protocol/path-uri.ts'
-import { displayPath, isWithin, nodePath, parentOf } from '../files/byte-path.ts'
+import { displayPath, isWithin, parentOf } from '../files/byte-path.ts'
 import { expandGlobs } from './glob-expansion.ts'
-import { linkTarget } from './real-way.ts'
+import type { Looks } from './looks.ts'
 import { isStricter, type PlaceAccess, type PlaceRule, type SandboxPlaces } from './sandbox-places.ts'
 import { preparationFailed } from './sandbox.ts'
 
@@ -29,11 +28,12 @@ const MAX_MOUNTS = 1_000
 
 /**
  * Turns rules about places into mounts, on the files as they are now.
+ * @param looks what the mounts rest on, beside the arguments and what patterns match
  * @param isMountPoint true for an empty folder that is only there for another command's mounts
  * @throws WireError `sandboxPreparation` for rules that no mounts can hold to
  */
-export function planMounts(rules: SandboxPlaces, isMountPoint: (path: BytePath) => boolean): MountPlan {
-  return new Planner(rules, isMountPoint).plan()
+export function planMounts(rules: SandboxPlaces, looks: Looks, isMountPoint: (path: BytePath) => boolean): MountPlan {
+  return new Planner(rules, looks, isMountPoint).plan()
 }
 
 class Planner {
@@ -46,6 +46,7 @@ class Planner {
 
   constructor(
     rules: SandboxPlaces,
+    private readonly looks: Looks,
     private readonly isMountPoint: (path: BytePath) => boolean,
   ) {
     // What is denied by pattern or is ours stays closed, whatever more specific places say.
@@ -56,7 +57,7 @@ class Planner {
         if (this.inherited(path) === 'hidden') this.enter({ path, access, isOptional: true })
     for (const path of this.closed) this.enter({ path, access: 'denied', isOptional: false })
     // Ours as well, and for reading.
-    this.shown = rules.shown.filter(isFolder)
+    this.shown = rules.shown.filter((path) => looks.kindOf(path) === 'folder')
     for (const path of this.shown) this.accessOf.set(path, 'read')
   }
 
@@ -82,23 +83,23 @@ class Planner {
     const access = this.accessOf.get(path) as PlaceAccess
     const inherited = this.inherited(parentOf(path))
     if (!this.shown.includes(path) && this.closed.some((place) => place !== path && isWithin(path, place))) return
-    const stat = lstatSync(nodePath(path), { throwIfNoEntry: false })
-    if (!stat || this.isMountPoint(path)) {
+    const kind = this.looks.kindOf(path)
+    if (kind === 'missing' || this.isMountPoint(path)) {
       if (access !== 'write' && inherited === 'write') this.keepVacant(path)
       return
     }
-    if (stat.isSymbolicLink()) return this.placeLink(path, access, inherited)
+    if (kind === 'link') return this.placeLink(path, access, inherited)
     if (access === inherited || (access === 'denied' && inherited === 'hidden')) return
     if (access !== 'write') this.pinWay(path)
     if (access !== 'denied') this.mount({ kind: access, path })
-    else if (stat.isDirectory()) this.mount({ kind: 'hiddenFolder', path, leadsOn: this.leadsOn(path) })
+    else if (kind === 'folder') this.mount({ kind: 'hiddenFolder', path, leadsOn: this.leadsOn(path) })
     else this.mount({ kind: 'hiddenFile', path })
   }
 
   /** The rule holds at what the link leads to, which has a rule of its own; here it is about the link. */
   private placeLink(path: BytePath, access: PlaceAccess, inherited: PlaceAccess | 'hidden'): void {
     if (inherited === 'hidden' && access !== 'denied')
-      return this.mount({ kind: 'link', path, target: linkTarget(path) ?? '' })
+      return this.mount({ kind: 'link', path, target: this.looks.linkTarget(path) ?? '' })
     if (access === 'write' || inherited !== 'write') return
     throw preparationFailed(
       `${displayPath(path)} is a symbolic link in a folder that the command may write, so it could be exchanged ` +
@@ -110,7 +111,7 @@ class Planner {
   private keepVacant(path: BytePath): void {
     const missing = this.firstMissing(path)
     if (missing !== path && this.optional.get(path)) return
-    if (this.mounted.has(missing) || !isFolder(parentOf(missing))) return
+    if (this.mounted.has(missing) || this.looks.kindOf(parentOf(missing)) !== 'folder') return
     this.pinWay(missing)
     this.mount({ kind: 'vacant', path: missing })
   }
@@ -151,8 +152,7 @@ class Planner {
 
   private firstMissing(path: BytePath): BytePath {
     const parent = parentOf(path)
-    const isThere = lstatSync(nodePath(parent), { throwIfNoEntry: false }) !== undefined
-    return isThere ? path : this.firstMissing(parent)
+    return this.looks.kindOf(parent) !== 'missing' ? path : this.firstMissing(parent)
   }
 
   private isFresh(path: BytePath): boolean {
@@ -161,7 +161,3 @@ class Planner {
 }
 
 const depthOf = (path: BytePath): number => path.split('/').length
-
-function isFolder(path: BytePath): boolean {
-  return lstatSync(nodePath(path), { throwIfNoEntry: false })?.isDirectory() ?? false
-}

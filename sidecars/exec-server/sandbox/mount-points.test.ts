@@ -26,10 +26,10 @@ it('a folder is there while somebody mounts on it', () => {
   const points = pointsOf()
   expect([points.take(point), points.take(point)]).toEqual([true, true])
   points.giveBack(point)
-  expect([existsSync(point), points.holds(point)]).toEqual([true, true])
+  expect([existsSync(point), points.lookAround()(point)]).toEqual([true, true])
   points.giveBack(point)
   points.giveBack(point)
-  expect([existsSync(point), points.holds(point)]).toEqual([false, false])
+  expect([existsSync(point), points.lookAround()(point)]).toEqual([false, false])
 })
 
 it('what somebody has put there stays', () => {
@@ -43,7 +43,7 @@ it('what somebody has put there stays', () => {
 it('a folder of somebody else is mounted on and left alone', () => {
   mkdirSync(point)
   const points = pointsOf()
-  expect([points.take(point), points.holds(point)]).toEqual([true, false])
+  expect([points.take(point), points.lookAround()(point)]).toEqual([true, false])
   points.giveBack(point)
   expect(existsSync(point)).toBe(true)
 })
@@ -69,12 +69,12 @@ describe('several servers', () => {
   it('share a place, and the last one takes it away', () => {
     const [first, second] = [pointsOf(mine), pointsOf(other)]
     first.take(point)
-    expect(second.holds(point)).toBe(true)
+    expect(second.lookAround()(point)).toBe(true)
     second.take(point)
     first.giveBack(point)
-    expect([existsSync(point), first.holds(point), second.holds(point)]).toEqual([true, true, true])
+    expect([existsSync(point), first.lookAround()(point), second.lookAround()(point)]).toEqual([true, true, true])
     second.giveBack(point)
-    expect([existsSync(point), second.holds(point)]).toEqual([false, false])
+    expect([existsSync(point), second.lookAround()(point)]).toEqual([false, false])
   })
 
   it('do not sweep what another one still uses', () => {
@@ -91,7 +91,7 @@ describe('several servers', () => {
     const [first, second] = [pointsOf(mine), pointsOf(other)]
     first.take(point)
     writeFileSync(join(point, 'HEAD'), '')
-    expect(second.holds(point)).toBe(false)
+    expect(second.lookAround()(point)).toBe(false)
     second.take(point)
     second.giveBack(point)
     first.giveBack(point)

@@ -41,9 +41,10 @@ export class MountPoints {
     return true
   }
 
-  /** True for a folder that is there for mounting only, and that may be gone in a moment. */
-  holds(path: BytePath): boolean {
-    return this.users.has(path) || this.register.isMountPoint(path)
+  /** Tells of a folder whether it is there for mounting only, and may be gone in a moment. To be asked at once. */
+  lookAround(): (path: BytePath) => boolean {
+    const isOthers = this.register.lookAround()
+    return (path) => this.users.has(path) || isOthers(path)
   }
 
   giveBack(path: BytePath): void {

@@ -52,8 +52,18 @@ export class MountRegister {
     }
   }
 
-  /** True for an empty folder that some server, perhaps a dead one, has made for mounting. */
-  isMountPoint(path: BytePath): boolean {
+  /**
+   * Looks once at which places are used at all. The answer tells of a path whether it is an empty folder that some
+   * server, perhaps a dead one, has made for mounting.
+   */
+  lookAround(): (path: BytePath) => boolean {
+    const { folder } = this
+    let names: string[] = []
+    if (folder !== null) quietly(() => (names = readdirSync(folder)))
+    return names.length === 0 ? () => false : (path) => this.isMountPoint(path)
+  }
+
+  private isMountPoint(path: BytePath): boolean {
     const place = this.placeFolder(path)
     if (place === null || !existsSync(place)) return false
     let names: string[] | undefined

@@ -5,6 +5,7 @@ import { pathOf } from '../files/file-error.ts'
 import { compileGlob, type PathGlob } from '../files/path-glob.ts'
 import { WireError } from '../wire/wire-error.ts'
 import { repositoryPlaces } from './git-places.ts'
+import { Looks } from './looks.ts'
 import { linksOnTheWay, namedPlace, realWay } from './real-way.ts'
 
 export type PlaceAccess = 'write' | 'read' | 'denied'
@@ -63,43 +64,54 @@ export const isStricter = (a: PlaceAccess, b: PlaceAccess): boolean => STRICTNES
 
 /**
  * Null when the sandbox leaves files alone.
+ * @param looks what the answer rests on, beside the arguments
  * @throws WireError for an entry that cannot be understood
  */
-export function resolvePlaces(sandbox: SandboxObject | undefined, context: PolicyContext): SandboxPlaces | null {
+export function resolvePlaces(
+  sandbox: SandboxObject | undefined,
+  context: PolicyContext,
+  looks = new Looks(),
+): SandboxPlaces | null {
   if (sandbox?.permissions.type !== 'managed') return null
   const { file_system: files } = sandbox.permissions
   if (files.type === 'unrestricted') return null
   const named = files.entries.flatMap((entry) => namedRules(entry, sandbox, context))
-  const places = withoutWidening(named).flatMap((rule) =>
-    anchorsOf(rule.path).map((path): PlaceRule => ({ ...rule, path })),
+  const places = withoutWidening(named, looks).flatMap((rule) =>
+    anchorsOf(rule.path, looks).map((path): PlaceRule => ({ ...rule, path })),
   )
-  places.push(...protectedPlaces(places, [cwdOf(sandbox), rootsOf(sandbox)].flat()))
+  places.push(...protectedPlaces(places, [cwdOf(sandbox), rootsOf(sandbox)].flat(), looks))
   return {
     places,
     globs: files.entries.flatMap((entry) => globRules(entry, sandbox)),
-    sealed: context.denied.flatMap(anchorsOf),
-    shown: shownIn(context),
+    sealed: sealedIn(context, looks),
+    shown: shownIn(context, looks),
     globScanDepth: files.glob_scan_max_depth,
     cwd: cwdOf(sandbox)[0],
   }
 }
 
 /** The same for a process: without rules about files it may do what its user may, but not to what is ours. */
-export function placesOrAll(sandbox: SandboxObject | undefined, context: PolicyContext): SandboxPlaces {
+export function placesOrAll(
+  sandbox: SandboxObject | undefined,
+  context: PolicyContext,
+  looks = new Looks(),
+): SandboxPlaces {
   const root: PlaceRule = { path: '/' as BytePath, access: 'write', isOptional: false }
   return (
-    resolvePlaces(sandbox, context) ?? {
+    resolvePlaces(sandbox, context, looks) ?? {
       places: [root],
       globs: [],
-      sealed: context.denied.flatMap(anchorsOf),
-      shown: shownIn(context),
+      sealed: sealedIn(context, looks),
+      shown: shownIn(context, looks),
       globScanDepth: undefined,
       cwd: undefined,
     }
   )
 }
 
-const shownIn = ({ shown = [] }: PolicyContext): BytePath[] => shown.map(realWay)
+const sealedIn = ({ denied }: PolicyContext, looks: Looks): BytePath[] =>
+  denied.flatMap((path) => anchorsOf(path, looks))
+const shownIn = ({ shown = [] }: PolicyContext, looks: Looks): BytePath[] => shown.map((path) => realWay(path, looks))
 
 const accessOf = (entry: SandboxEntry): PlaceAccess =>
   entry.access === 'none' || entry.access === 'deny' ? 'denied' : entry.access
@@ -117,27 +129,27 @@ function namedRules(entry: SandboxEntry, sandbox: SandboxObject, context: Policy
  * Leaves out what is reached only through a link that lies where the command may write: whoever made
  * the link would otherwise choose what a later command may reach.
  */
-function withoutWidening(rules: PlaceRule[]): PlaceRule[] {
+function withoutWidening(rules: PlaceRule[], looks: Looks): PlaceRule[] {
   const writable = rules
-    .filter(({ path, access }) => access === 'write' && path !== '/' && realWay(path) === path)
+    .filter(({ path, access }) => access === 'write' && path !== '/' && realWay(path, looks) === path)
     .map(({ path }) => path)
   const isTrusted = ({ path, access }: PlaceRule) =>
     access === 'denied' ||
-    realWay(path) === path ||
-    !linksOnTheWay(path).some((link) => writable.some((folder) => link !== folder && isWithin(link, folder)))
+    realWay(path, looks) === path ||
+    !linksOnTheWay(path, looks).some((link) => writable.some((folder) => link !== folder && isWithin(link, folder)))
   return rules.filter(isTrusted)
 }
 
 /** Inside what may be written, what stays as it is unless an entry speaks of exactly that place. */
-function protectedPlaces(places: readonly PlaceRule[], projectFolders: readonly BytePath[]): PlaceRule[] {
+function protectedPlaces(places: readonly PlaceRule[], projectFolders: readonly BytePath[], looks: Looks): PlaceRule[] {
   const isNamed = (path: BytePath) => places.some((rule) => rule.path === path)
   const kept = places.flatMap(({ path, protectedNames = [] }) =>
     path === '/' || PROTECTED_NAMES.includes(nameOf(path)) ? [] : protectedNames.map((name) => childOf(path, name)),
   )
-  const git = repositoryPlaces(places, projectFolders)
+  const git = repositoryPlaces(places, projectFolders, looks)
   return [...kept, ...git]
     .filter((path) => !isNamed(path))
-    .flatMap(anchorsOf)
+    .flatMap((path) => anchorsOf(path, looks))
     .map((path): PlaceRule => ({ path, access: 'read', isOptional: true }))
 }
 
@@ -210,10 +222,10 @@ function compile(pattern: string): PathGlob {
  * Where a rule holds: at the place as named (so that a link there cannot be exchanged) and at what it
  * leads to. Judged paths are real ones, so the way to the place is followed.
  */
-function anchorsOf(path: BytePath): BytePath[] {
-  const real = realWay(path)
+function anchorsOf(path: BytePath, looks: Looks): BytePath[] {
+  const real = realWay(path, looks)
   // Then there is no link on the way either.
   if (real === path) return [real]
-  const named = namedPlace(path)
+  const named = namedPlace(path, looks)
   return named === real ? [real] : [named, real]
 }

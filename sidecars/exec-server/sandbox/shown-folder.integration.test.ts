@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { pathOfText } from '../../protocol/path-uri.ts'
 import { READ_ONLY, sandboxOf, WORKSPACE_WRITE } from '../../testing/confined-commands.ts'
 import { bubblewrapArguments } from './bubblewrap-arguments.ts'
+import { Looks } from './looks.ts'
 import { planMounts } from './mount-plan.ts'
 import { placesOrAll } from './sandbox-places.ts'
 
@@ -28,7 +29,7 @@ it.each([
   })
   const covers = { hiddenFile: at('cover-file'), hiddenFolder: at('cover'), emptyFolder: at('cover') }
   const words = bubblewrapArguments({
-    files: planMounts(places, () => false),
+    files: planMounts(places, new Looks(), () => false),
     network: 'none',
     cwd: pathOfText(at('ws')),
     covers,
