@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync } from 'node:fs'
+import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 
 /** How soon after its end the pipe is looked after, and how often later. */
@@ -17,7 +17,7 @@ export class PipeInput {
   private waitMs = WAKE_MIN_MS
 
   constructor(
-    fd: number,
+    private readonly fd: number,
     private readonly path: string,
   ) {
     this.socket = new Socket({ fd, readable: false, writable: true })
@@ -31,7 +31,10 @@ export class PipeInput {
   }
   /** Ignored when the end was asked for or nobody reads any more. */
   write(bytes: Buffer): void {
-    if (this.socket.writable) this.socket.write(bytes)
+    if (!this.socket.writable) return
+    // What a person types goes on its way at once; the stream is for what the pipe has no room for.
+    const written = this.socket.writableLength === 0 ? this.writeNow(bytes) : 0
+    if (written < bytes.length) this.socket.write(bytes.subarray(written))
   }
   /** Ends it after what is queued. */
   end(): void {
@@ -42,6 +45,15 @@ export class PipeInput {
     this.waitMs = Infinity
     clearTimeout(this.timer)
     this.socket.destroy()
+  }
+
+  /** Does not wait: the stream has made the descriptor so. What is wrong with the pipe is the stream's to find out. */
+  private writeNow(bytes: Buffer): number {
+    try {
+      return writeSync(this.fd, bytes)
+    } catch {
+      return 0
+    }
   }
 
   private wakeLater(): void {
