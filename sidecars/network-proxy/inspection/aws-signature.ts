@@ -67,29 +67,40 @@ function claimOf(
   return { place, accessKeyId, time, day, region, service, signedNames }
 }
 
-/** True when the hash of the body has to be known to sign; otherwise the request itself says what stands for it. */
+/**
+ * True when the body has to be known to sign: for its hash, or because its chunks are signed. Otherwise the request
+ * itself says what stands for it.
+ */
 export function needsBodyToSign({ place, service }: AwsClaim, fields: Fields): boolean {
-  return fields.get(CONTENT_HASH) === undefined && !(place === 'query' && isS3(service))
+  return signsChunks(fields) || (fields.get(CONTENT_HASH) === undefined && !(place === 'query' && isS3(service)))
 }
 
-/** A body whose chunks are signed one by one with the key of the client. */
+/** A body whose chunks are signed one by one, each over the signature before it. */
 export function signsChunks(fields: Fields): boolean {
-  return fields.get(CONTENT_HASH)?.startsWith(`STREAMING-${ALGORITHM}`) ?? false
+  return fields.get(CONTENT_HASH)?.startsWith(`STREAMING-${ALGORITHM}-PAYLOAD`) ?? false
+}
+
+/** A request's new signature. */
+export interface Signed {
+  /** To use in place of the request's. */
+  path: string
+  /** The chunks of a body that is signed chunk by chunk go on from it. */
+  signature: string
 }
 
 /**
  * Signs the request with `credentials` in place of what signed it, within the same scope and time. Fields
- * are changed in place; returns the path to use. `body` is given when it is known.
+ * are changed in place. `body` is given when it is known.
  */
 export function signAgain(
   request: SignableRequest,
   claim: AwsClaim,
   credentials: AwsCredentials,
   body: Buffer | undefined,
-): string {
+): Signed {
   const { fields } = request
   const payload = payloadHash(claim, fields, body)
-  const scope = [claim.day, claim.region, claim.service, 'aws4_request'].join('/')
+  const scope = scopeOf(claim)
   const query = queryPairs(request.path).filter(([name]) => name !== 'X-Amz-Signature' && name !== TOKEN_PARAMETER)
   const names = new Set(claim.signedNames.filter((name) => name !== TOKEN && !isHopByHop(name, [])))
   fields.remove(TOKEN)
@@ -115,12 +126,17 @@ export function signAgain(
     signingKey(credentials.secretAccessKey, claim),
     [ALGORITHM, claim.time, scope, sha256(canonical)].join('\n'),
   ).toString('hex')
-  if (claim.place === 'query') return `${pathOf(request.path)}?${canonicalQuery(query)}&X-Amz-Signature=${signature}`
+  if (claim.place === 'query')
+    return { path: `${pathOf(request.path)}?${canonicalQuery(query)}&X-Amz-Signature=${signature}`, signature }
   fields.set(
     'Authorization',
     `${ALGORITHM} Credential=${credentials.accessKeyId}/${scope}, SignedHeaders=${signed.join(';')}, Signature=${signature}`,
   )
-  return request.path
+  return { path: request.path, signature }
+}
+
+export function scopeOf({ day, region, service }: AwsClaim): string {
+  return [day, region, service, 'aws4_request'].join('/')
 }
 
 const TOKEN_PARAMETER = 'X-Amz-Security-Token'
@@ -197,14 +213,16 @@ function awsEncode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
-function signingKey(secretAccessKey: string, { day, region, service }: AwsClaim): Buffer {
+/** The key that signs within the scope of a claim. */
+export function signingKey(secretAccessKey: string, { day, region, service }: AwsClaim): Buffer {
   let key = hmac(`AWS4${secretAccessKey}`, day)
   for (const part of [region, service, 'aws4_request']) key = hmac(key, part)
   return key
 }
-function hmac(key: string | Buffer, text: string): Buffer {
+export function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text, 'utf8').digest()
 }
-function sha256(data: string | Buffer): string {
+/** In hexadecimal. */
+export function sha256(data: string | Buffer): string {
   return createHash('sha256').update(data).digest('hex')
 }

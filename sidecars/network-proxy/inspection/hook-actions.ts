@@ -1,8 +1,9 @@
 /** What a matched hook does to a request: fields out and in, placeholders exchanged, signatures made anew. */
-import { MalformedHttp, type Fields } from '../http/fields.ts'
+import type { Fields } from '../http/fields.ts'
 import type { BodyWork } from '../http/request-hooks.ts'
 import { hostValue } from '../http/forwarded-head.ts'
 import type { Refusal } from '../policy/refusal.ts'
+import { signChunksAgain } from './aws-chunks.ts'
 import {
   needsBodyToSign,
   readAwsClaim,
@@ -11,6 +12,7 @@ import {
   type AwsClaim,
   type AwsCredentials,
   type SignableRequest,
+  type Signed,
 } from './aws-signature.ts'
 import { substituteInBody, type BodySubstitution } from './body-substitution.ts'
 import { exchangeInField } from './placeholder.ts'
@@ -78,10 +80,11 @@ export function performActions(actions: readonly HookAction[], request: ActedOn)
     injected.push('authorization', 'x-amz-security-token')
   }
   const substitutions = actions.flatMap(({ substitution }) => substitution ?? []).filter((s) => s.port === request.port)
-  const sign = (body: Buffer | undefined): string | undefined =>
+  const sign = (body: Buffer | undefined): Signed | undefined =>
     signing && claim && signAgain(signable, claim, signing.credentials, body)
   const holdsBody = claim && needsBodyToSign(claim, request.fields)
-  if (substitutions.length === 0 && !holdsBody) return { injected, secrets, path: sign(undefined), bodyWork: undefined }
+  if (substitutions.length === 0 && !holdsBody)
+    return { injected, secrets, path: sign(undefined)?.path, bodyWork: undefined }
   const limits = substitutions.map(({ maxBodyBytes }) => maxBodyBytes)
   if (holdsBody && signing) limits.push(signing.maxBodyBytes)
   const replacements = substitutions.flatMap((substitution) => substitution.replacements)
@@ -94,7 +97,9 @@ export function performActions(actions: readonly HookAction[], request: ActedOn)
       if (changed.length > 0 || fields.has('content-length')) fields.set('Content-Length', String(changed.length))
       // Whoever waits for permission to send has sent.
       fields.remove('expect')
-      return { body: changed, path: sign(changed) }
+      const signed = sign(changed)
+      if (!signed || !signing || !claim || !signsChunks(fields)) return { body: changed, path: signed?.path }
+      return { body: signChunksAgain(changed, signed.signature, claim, signing.credentials), path: signed.path }
     },
   }
   return { injected, secrets, path: undefined, bodyWork }
@@ -137,10 +142,7 @@ function valuesOf(fields: Fields, key: string): string[] {
 function claimFor(signing: AwsSigning, request: SignableRequest, port: number): AwsClaim | undefined {
   if (port !== signing.port) return undefined
   const claim = readAwsClaim(request)
-  if (claim?.accessKeyId !== signing.placeholderAccessKeyId) return undefined
-  if (signsChunks(request.fields))
-    throw new MalformedHttp('chunks that are signed one by one, which cannot be signed anew; send UNSIGNED-PAYLOAD')
-  return claim
+  return claim?.accessKeyId === signing.placeholderAccessKeyId ? claim : undefined
 }
 
 function outOfScope({ region, service }: AwsSigning, claim: AwsClaim): Refusal {

@@ -235,6 +235,8 @@ describe('a request that was signed with a placeholder of AWS', () => {
   const signed = (scope = '20261201/eu-central-1/sqs', key = 'AKIAPLACEHOLDER') =>
     `X-Amz-Date: 20261201T010203Z\r\nAuthorization: AWS4-HMAC-SHA256 Credential=${key}/${scope}/aws4_request, SignedHeaders=host;x-amz-date, Signature=${'0'.repeat(64)}\r\n`
 
+  const CHUNK_WISE = 'X-Amz-Content-Sha256: STREAMING-AWS4-HMAC-SHA256-PAYLOAD\r\n'
+
   it('is signed anew with the real credentials over the body, which the child never has', async () => {
     const origin = await recordingOrigin()
     const fixture = await start(origin.port, signing(origin.port))
@@ -255,6 +257,21 @@ describe('a request that was signed with a placeholder of AWS', () => {
     expect(environment.SECRET_KEY).not.toBe('')
   })
 
+  it('chunk by chunk has each chunk signed anew, within the limit for bodies', async () => {
+    const origin = await recordingOrigin()
+    const fixture = await start(origin.port, signing(origin.port, { max_body_bytes: 200 }))
+    const client = await rawThrough(fixture, `127.0.0.1:${origin.port}`)
+    const line = (size: number) => `${size.toString(16)};chunk-signature=${'0'.repeat(64)}\r\n`
+    const body = `${line(5)}hello\r\n${line(0)}\r\n`
+    send(client, origin.port, 'PUT /', `${signed()}${CHUNK_WISE}Content-Length: ${body.length}\r\n`, body)
+    const arrived = await seen(client)
+    expect(arrived.body).toMatch(/^5;chunk-signature=[0-9a-f]{64}\r\nhello\r\n0;chunk-signature=[0-9a-f]{64}\r\n\r\n$/)
+    expect(arrived.body).not.toContain('0'.repeat(64))
+    expect(arrived.headers['content-length']).toBe(String(body.length))
+    send(client, origin.port, 'PUT /', `${signed()}${CHUNK_WISE}Content-Length: 201\r\n`)
+    expect((await client.answer()).status).toBe(413)
+  })
+
   it('with the hash of its body is streamed', async () => {
     const origin = await recordingOrigin()
     const fixture = await start(origin.port, signing(origin.port, { max_body_bytes: 1 }))
@@ -268,12 +285,7 @@ describe('a request that was signed with a placeholder of AWS', () => {
     ['for another region', signed('20261201/us-east-1/sqs'), 403, 'sqs in eu-central-1'],
     ['for another service', signed('20261201/eu-central-1/s3'), 403, 's3 in eu-central-1'],
     ['that cannot be read', signed('20261201'), 400, 'credential scope'],
-    [
-      'chunk by chunk',
-      `${signed()}X-Amz-Content-Sha256: STREAMING-AWS4-HMAC-SHA256-PAYLOAD\r\n`,
-      400,
-      'UNSIGNED-PAYLOAD',
-    ],
+    ['chunk by chunk without chunks', signed() + CHUNK_WISE, 400, 'signed chunk by chunk'],
   ])('%s is refused with the reason', async (_what, fields, status, words) => {
     const origin = await recordingOrigin()
     const fixture = await start(origin.port, signing(origin.port))
