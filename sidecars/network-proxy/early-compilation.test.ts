@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { compilationFlags } from './early-compilation.ts'
 
 test.each([
-  ['10.2.154.26-node.37', '--interrupt-budget=5000'],
-  ['11.3.244.8-node.38', '--interrupt-budget=5000'],
-  ['11.4.183.19-electron.0', '--invocation-count-for-turbofan=200'],
-  ['14.1.146.11-node.14', '--invocation-count-for-turbofan=200'],
+  ['10.2.154.26-node.37', '--interrupt-budget=10000'],
+  ['11.3.244.8-node.38', '--interrupt-budget=10000'],
+  ['11.4.183.19-electron.0', '--invocation-count-for-turbofan=300'],
+  ['14.1.146.11-node.14', '--invocation-count-for-turbofan=300'],
 ])('V8 %s is told %s', (version, flag) => {
   expect(compilationFlags(version)).toContain(flag)
 })
