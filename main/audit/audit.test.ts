@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from '../../sidecars/testing/fast-check.ts'
@@ -193,6 +193,24 @@ describe('a disk that refuses', () => {
       '',
     ])
   })
+
+  it.each(['removed', 'moved', 'removed with its folder'])(
+    'goes on in a new file when the old one was %s',
+    async (how) => {
+      const displaced: string[] = []
+      const audit = openAudit({ now: () => nov, onDisplaced: (path) => displaced.push(path) })
+      audit.record(durable('first'))
+      await audit.settle(1_000)
+      if (how === 'moved') await rename(file(), join(folder, 'kept'))
+      else await rm(how === 'removed' ? file() : folder, { recursive: true })
+      audit.record(durable('second'))
+      audit.record(fact('third'))
+      await audit.close(1_000)
+      expect(displaced).toEqual([file()])
+      const lines = (await readFile(file(), 'utf8')).trim().split('\n')
+      expect(lines.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual([2, 3])
+    },
+  )
 
   it('E106 counts facts it had to drop, keeps decisions, and allows no more when nothing fits', async () => {
     await mkdir(folder, { recursive: true })

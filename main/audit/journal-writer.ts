@@ -36,6 +36,8 @@ export interface JournalWriterOptions {
   onTrouble?: (message: string | null) => void
   /** A torn record was found and its bytes were kept at `aside`. */
   onRepaired?: (aside: string) => void
+  /** The file that was written to is no longer at `path`; a new one was begun. */
+  onDisplaced?: (path: string) => void
 }
 
 interface Waiting {
@@ -204,6 +206,10 @@ export class JournalWriter {
   private async openFile(): Promise<NonNullable<JournalWriter['file']>> {
     const { folder } = this.options
     const month = monthOf(this.now())
+    if (this.file && !(await this.isInPlace(this.file))) {
+      this.options.onDisplaced?.(join(folder, fileName(this.file.name)))
+      await this.letGo(true)
+    }
     if (this.file && this.file.name.month >= month && this.file.size < this.limits.fileBytes) return this.file
     await this.letGo(true)
     await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -217,6 +223,15 @@ export class JournalWriter {
     }
     if (newest && this.writtenSeq === undefined) await (await this.open(newest)).handle.close()
     return (this.file = await this.open({ month, part: 1 }))
+  }
+
+  /** False when somebody moved or removed the file, or its folder: what is written to it then is nowhere to be found. */
+  private async isInPlace({ handle, name }: NonNullable<JournalWriter['file']>): Promise<boolean> {
+    const [ours, named] = await Promise.all([
+      handle.stat(),
+      stat(join(this.options.folder, fileName(name))).catch(() => undefined),
+    ])
+    return named !== undefined && named.ino === ours.ino && named.dev === ours.dev
   }
 
   private async open(name: JournalFile): Promise<NonNullable<JournalWriter['file']>> {

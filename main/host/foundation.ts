@@ -82,6 +82,11 @@ export async function openFoundation({ dataDir, version, program, log }: Foundat
       if (message === null) notices.clear('audit')
       else notices.raise('audit', { level: 'error', message: `${message} Records are kept in memory and tried again.` })
     },
+    onDisplaced: (path) =>
+      notices.raise('audit-displaced', {
+        level: 'warning',
+        message: `The audit journal ${path} was moved or removed while Gatehouse wrote to it. It goes on in a new file.`,
+      }),
     onRepaired: (aside) =>
       notices.raise('audit-torn', {
         level: 'warning',
