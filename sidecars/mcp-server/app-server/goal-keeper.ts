@@ -2,7 +2,7 @@
 import type { Emit, NotificationMap } from '../../protocol/app-server/notifications.ts'
 import type { GoalStatus, ThreadGoal, TokenUsageBreakdown } from '../../protocol/app-server/thread.ts'
 import { GoalRefused, type ThreadGoals } from '../engine/thread-goal.ts'
-import { TurnRefused } from '../engine/thread-session.ts'
+import { TurnRefused } from '../engine/turn-refused.ts'
 import type { ThreadKeeper } from './thread-keeper.ts'
 import type { LoadedThread, ThreadManager } from './thread-manager.ts'
 import { invalidRequest } from './wire-error.ts'

@@ -164,5 +164,5 @@ test('a page read in the middle of a turn holds what the turn has finished', asy
   await hosted.say(threadId, '[[one]] go')
   await expect.poll(() => hosted.asked().length).toBe(1)
   const { data } = await hosted.call<{ data: { item: { type: string } }[] }>('thread/items/list', { threadId })
-  expect(data.map(({ item }) => item.type)).toEqual(['agentMessage', 'userMessage'])
+  expect(data.map(({ item }) => item.type)).toEqual(['userMessage', 'agentMessage'])
 })

@@ -2,7 +2,7 @@
 import type { QueuedSubmission, ThreadGoal } from '../../protocol/app-server/thread.ts'
 import type { Emit } from '../../protocol/app-server/notifications.ts'
 import type { UserInput } from '../../protocol/app-server/thread-item.ts'
-import { TurnRefused } from '../engine/thread-session.ts'
+import { TurnRefused } from '../engine/turn-refused.ts'
 import { uuid7 } from '../engine/uuid7.ts'
 import { extrasRecord, type ThreadExtras } from './thread-extras.ts'
 import type { LoadedThread } from './thread-manager.ts'

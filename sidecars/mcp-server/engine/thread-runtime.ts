@@ -1,4 +1,4 @@
-/** The part of a thread that turns and tools work with. Implemented by ThreadSession. */
+/** The part of a thread that turns and tools work with. Implemented by LiveThread. */
 import type { Emit } from '../../protocol/app-server/notifications.ts'
 import type { ServerRequestMap, ServerRequestMethod } from '../../protocol/app-server/server-requests.ts'
 import type { ThreadActiveFlag } from '../../protocol/app-server/thread.ts'

@@ -1,5 +1,5 @@
 /** Operations that do not fit the state of their thread, in the words of the protocol. */
-import { TurnRefused } from '../../engine/thread-session.ts'
+import { TurnRefused } from '../../engine/turn-refused.ts'
 import { invalidRequest, WireError } from '../wire-error.ts'
 
 /** What a client reads when the operation does not fit the state of the thread. */
