@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, X509Certificate } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { ORIGIN_ROOTS, httpsOrigin, tlsOrigin, originCertificate } from '../test-kit/tls-origins.ts'
 import { newAuthority } from '../certificates/certificate-authority.ts'
-import { rawThrough, tlsThrough } from '../test-kit/inspected-client.ts'
+import { rawThrough, tlsOver, tlsThrough, tunnelThrough } from '../test-kit/inspected-client.ts'
 import { rule, rules, SETTINGS, startProxy, type FixtureOptions, type ProxyFixture } from '../test-kit/proxy-fixture.ts'
 import { connectTo, RawClient } from '../test-kit/raw-client.ts'
 import { clientHello } from '../test-kit/client-hello-bytes.ts'
@@ -431,14 +431,39 @@ describe('what is not TLS', () => {
     expect(await fixture.factsWhere(({ state }) => state === 'allowed')).toMatchObject({ inspected: false })
   })
 
-  it('a server that speaks first is heard', async () => {
+  it('a server that speaks first is heard, once the client was silent at two looks', async () => {
     const origin = await rawOrigin((socket) => socket.write('220 ready\r\n'))
-    const fixture = await startInspecting()
-    const client = await RawClient.open(fixture.httpPort)
-    client.send(connectTo(`127.0.0.1:${origin.port}`))
-    await client.answer('HEAD')
+    const { fixture, look } = await startWithClock()
+    const client = await tunnelThrough(fixture, `127.0.0.1:${origin.port}`)
+    look()
+    look()
     expect((await client.take(11)).toString()).toBe('220 ready\r\n')
   })
+
+  it('a greeting that lay unread while the process was held up is not taken for silence', async () => {
+    const certificate = originCertificate('127.0.0.1')
+    const origin = await tlsOrigin(() => {}, certificate)
+    const { fixture, look } = await startWithClock()
+    const client = await tunnelThrough(fixture, `127.0.0.1:${origin.port}`)
+    look()
+    const socket = await tlsOver(client, fixture, `127.0.0.1:${origin.port}`)
+    const ofOrigin = new X509Certificate(certificate.cert).fingerprint256
+    expect(socket.getPeerX509Certificate()?.fingerprint256).not.toBe(ofOrigin)
+  })
+
+  /** `look` is what the proxy does about every second, here as if it had been held up for five. Else no time passes. */
+  async function startWithClock(): Promise<{ fixture: ProxyFixture; look: () => void }> {
+    let nowMs = Date.now()
+    const fixture = await startInspecting({ nowMs: () => nowMs })
+    return {
+      fixture,
+      look: () => {
+        nowMs += 5000
+        fixture.proxy['live'].tick()
+        nowMs -= 5000
+      },
+    }
+  }
 
   it('ends with an alert where reading is demanded', async () => {
     const origin = await echoOrigin()

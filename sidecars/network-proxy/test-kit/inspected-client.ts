@@ -14,16 +14,34 @@ export interface TunnelOptions {
   maxVersion?: 'TLSv1.2' | 'TLSv1.3'
 }
 
-/** CONNECT, then a verified handshake. Rejects with the error of TLS. */
-export async function tlsThrough(
-  { httpPort, proxy }: Pick<ProxyFixture, 'httpPort' | 'proxy'>,
+/** A tunnel in which nothing has been said. */
+export async function tunnelThrough(
+  { httpPort }: Pick<ProxyFixture, 'httpPort'>,
   authority: string,
-  { protocols = ['http/1.1'], serverName, maxVersion = 'TLSv1.3' }: TunnelOptions = {},
-): Promise<TLSSocket> {
+): Promise<RawClient> {
   const raw = await RawClient.open(httpPort)
   raw.send(connectTo(authority))
   const answer = await raw.answer('HEAD')
   if (answer.status !== 200) throw new Error(`CONNECT was answered ${answer.status}`)
+  return raw
+}
+
+/** CONNECT, then a verified handshake. Rejects with the error of TLS. */
+export async function tlsThrough(
+  fixture: Pick<ProxyFixture, 'httpPort' | 'proxy'>,
+  authority: string,
+  options: TunnelOptions = {},
+): Promise<TLSSocket> {
+  return tlsOver(await tunnelThrough(fixture, authority), fixture, authority, options)
+}
+
+/** A verified handshake in a tunnel. Rejects with the error of TLS. */
+export async function tlsOver(
+  raw: RawClient,
+  { proxy }: Pick<ProxyFixture, 'proxy'>,
+  authority: string,
+  { protocols = ['http/1.1'], serverName, maxVersion = 'TLSv1.3' }: TunnelOptions = {},
+): Promise<TLSSocket> {
   raw.socket.removeAllListeners('data')
   // Real clients do not keep half-open connections of TLS.
   raw.socket.allowHalfOpen = false
