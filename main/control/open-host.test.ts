@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { SidecarView } from '../../preload/api.ts'
 import { Feed } from '../feed/feed.ts'
 import { readLiveHostFile } from './host-file.ts'
@@ -65,6 +65,7 @@ function recordingHost(fails?: 'create' | 'start') {
       feed.set('sidecars', 'mcp-server', sidecar('mcp-server', { unix: '/x/mcp.sock' }))
     },
     stop: async () => void calls.push('stop'),
+    notify: (_id, message) => void calls.push(message),
   }
   const create = async () => {
     if (fails === 'create') throw new Error('cannot be made')
@@ -106,6 +107,16 @@ test.each(['create', 'start'] as const)('when %s fails nothing is left behind', 
   await expect(open(recordingHost(step).create)).rejects.toThrow('cannot')
   expect(calls).toEqual(step === 'start' ? ['start', 'stop'] : [])
   expect(readdirSync(lockDir)).toEqual([])
+})
+
+test('a run folder that was removed is made anew: no second host can start, and the owner is told', async () => {
+  const { create } = recordingHost()
+  const options = { kind: 'headless', dataDir, create, requestStop: () => {}, log: () => {}, lookAfterMs: 5 } as const
+  opened = await openHost(options)
+  rmSync(lockDir, { recursive: true })
+  await vi.waitUntil(async () => (await readLiveHostFile(lockDir))?.instanceId === 'host_1', { timeout: 20_000 })
+  expect(calls).toEqual(['start', expect.stringMatching(/run was removed while Gatehouse ran\. Restart Gatehouse: /)])
+  await expect(open(create)).rejects.toBeInstanceOf(HostRunningError)
 })
 
 test('a host that can be reached is not waited for', async () => {

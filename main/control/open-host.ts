@@ -17,6 +17,8 @@ export interface OpenableHost extends ControlledHost {
   readonly appServerToken: string
   start(): Promise<unknown>
   stop(deadlineMs: number): Promise<unknown>
+  /** Shows a sentence to the owner. */
+  notify(id: string, message: string): void
 }
 
 export interface OpenHostOptions<H extends OpenableHost> {
@@ -32,6 +34,8 @@ export interface OpenHostOptions<H extends OpenableHost> {
   waitForOtherMs?: number
   /** One line for the log of the host. */
   log: (message: string) => void
+  /** How often it is looked whether the run folder is still there. */
+  lookAfterMs?: number
 }
 
 export interface OpenHost<H> {
@@ -55,7 +59,7 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
     for (let step = undo.pop(); step; step = undo.pop()) await step(deadlineMs)
   }
   try {
-    const lock = await takeLock(folders.lockDir, options.waitForOtherMs ?? 0, log)
+    let lock = await takeLock(folders.lockDir, options.waitForOtherMs ?? 0, log)
     undo.push(() => lock.release())
     await keepCorruptHostFile(folders.lockDir, log)
     const host = await options.create(folders)
@@ -97,11 +101,47 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
     undo.push(() => published.withdraw())
     await host.start()
     await published.publish()
+    const guard = setInterval(async () => {
+      const retaken = await retakeLostLock(lock, folders, host, log)
+      if (!retaken) return
+      lock = retaken
+      published.publishAgain()
+    }, options.lookAfterMs ?? LOOK_AFTER_MS)
+    guard.unref()
+    undo.push(() => clearInterval(guard))
     let stopping: Promise<void> | undefined
     return { host, folders, control, stop: (deadlineMs) => (stopping ??= undoAll(deadlineMs)) }
   } catch (error) {
     await undoAll(2_000)
     throw error
+  }
+}
+
+/** A cleaner of old files, or a hand, may remove the run folder of a host that works. */
+const LOOK_AFTER_MS = 5_000
+
+/**
+ * Two hosts must never write one journal: a lock that was removed is taken again, and the owner is told what no
+ * longer works. Undefined when nothing is lost, or another host was faster.
+ */
+async function retakeLostLock(
+  lock: HostLock,
+  { dataDir, lockDir }: HostFolders,
+  host: OpenableHost,
+  log: (message: string) => void,
+): Promise<HostLock | undefined> {
+  try {
+    if (lock.isHeld()) return undefined
+    prepareHostFolders(dataDir)
+    const retaken = await acquireHostLock(lockDir, log)
+    host.notify(
+      'run-folder',
+      `${lockDir} was removed while Gatehouse ran. Restart Gatehouse: agents and the command line cannot reach it any more.`,
+    )
+    return retaken
+  } catch (error) {
+    host.notify('run-folder', `${lockDir} was removed while Gatehouse ran: ${(error as Error).message}.`)
+    return undefined
   }
 }
 
@@ -156,6 +196,10 @@ function publishHostFile(folders: HostFolders, host: OpenableHost, fixed: Fixed,
       sidecars = host.feed.snapshot().tables.sidecars
       schedule()
       return writing
+    },
+    publishAgain: () => {
+      written = ''
+      schedule()
     },
     withdraw: async () => {
       isWithdrawn = true

@@ -17,6 +17,8 @@ export class LockHeld extends Error {
 
 export interface ProcessLock {
   readonly path: string
+  /** Whether the file still names this process: it may have been removed, and taken by another one since. */
+  isHeld(): boolean
   release(): void
 }
 
@@ -44,10 +46,12 @@ export async function takeProcessLock(
     // There is none in a folder that cannot be written, and half of one on a full disk.
     rmSync(draft, { force: true })
   }
+  const isHeld = () => readHolder(path)?.startedAt === self.startedAt
   return {
     path,
+    isHeld,
     release: () => {
-      if (readHolder(path)?.startedAt === self.startedAt) unlinkSync(path)
+      if (isHeld()) unlinkSync(path)
     },
   }
 }
