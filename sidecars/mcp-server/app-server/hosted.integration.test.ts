@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -144,6 +144,49 @@ test('a no leaves it refused, and the model is told both', async () => {
   await completed()
   expect(existsSync(join(hosted.work, 'made'))).toBe(false)
   expect(hosted.model.lastInput).toMatch(/Read-only file system.*the sandbox refused it.*stay inside/)
+})
+
+/** A command that its sandbox refuses long after the call that started it was answered. */
+async function refusedLater(): Promise<void> {
+  const cmd = 'until [ -e go ]; do sleep 0.05; done; touch made && echo made it'
+  hosted = await HostedSessions.start({
+    one: (_attempt, outputs) => {
+      const session = /session ID (\d+)/.exec(outputs.at(-1) ?? '')?.[1]
+      if (outputs.length === 0) return [{ call: 'exec_command', args: { cmd, yield_time_ms: 250 } }]
+      return session === undefined
+        ? [{ say: 'done' }]
+        : [{ call: 'write_stdin', args: { session_id: Number(session) } }]
+    },
+  })
+  recordOnly()
+  const threadId = await hosted.newThread({ sandbox: 'read-only', approvalPolicy: 'untrusted' })
+  await hosted.say(threadId, '[[one]] make it')
+  await expect.poll(() => hosted.asked().length).toBe(1)
+  hosted.asked()[0]?.allow()
+  await expect.poll(() => hosted.model.requests.length).toBeGreaterThan(1)
+  writeFileSync(join(hosted.work, 'go'), '')
+  await expect.poll(() => hosted.asked().length).toBe(2)
+  expect(hosted.asked()[1]).toMatchObject({
+    refused: expect.stringContaining('Read-only file system'),
+    subject: { sandbox: 'none', argv: [expect.any(String), '-lc', cmd] },
+  })
+}
+
+test('what the sandbox refused in the background is asked about when the model looks for its end', async () => {
+  await refusedLater()
+  hosted.asked()[1]?.allow()
+  await completed()
+  expect(existsSync(join(hosted.work, 'made'))).toBe(true)
+  expect(hosted.model.lastInput).toContain('made it\\n')
+})
+
+test('a no in the background leaves it refused, is told once, and nobody is asked again', async () => {
+  await refusedLater()
+  hosted.asked()[1]?.deny('stay inside')
+  await completed()
+  expect(existsSync(join(hosted.work, 'made'))).toBe(false)
+  expect(hosted.model.lastInput).toMatch(/Read-only file system.*the sandbox refused it.*stay inside/)
+  expect(hosted.asked()).toHaveLength(2)
 })
 
 test('where the policy does not ask, a refusal is only told to the model', async () => {

@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto'
 import type { ExecProcess, ExecStart } from '../../exec-server/client/index.ts'
+import type { CommandRequest } from './command-approval.ts'
 import { OutputBuffer } from './output-buffer.ts'
 import type { CommandStarter } from './services.ts'
 
@@ -32,6 +33,7 @@ export class Terminal {
   ended = false
   lastUsed = 0
   private unread = new OutputBuffer()
+  private isRefusalTaken = false
   private readonly watchers = new Set<() => void>()
 
   constructor(
@@ -43,6 +45,8 @@ export class Terminal {
     readonly tty: boolean,
     readonly process: ExecProcess,
     readonly startedAtMs: number,
+    /** What was asked for, when it runs in a sandbox. */
+    readonly confined: CommandRequest | null,
     private readonly events: TerminalEvents,
   ) {
     void this.read()
@@ -53,6 +57,12 @@ export class Terminal {
     const { text } = this.unread
     this.unread = new OutputBuffer()
     return text
+  }
+
+  /** Whether its sandbox is why it ended; true once. */
+  takeRefusal(): boolean {
+    if (!this.confined || this.exitCode === null || !this.sandboxDenied || this.isRefusalTaken) return false
+    return (this.isRefusalTaken = true)
   }
 
   /** Waits until it has ended or `ms` passed. Rejects when the signal fires; the process goes on. */
@@ -134,6 +144,8 @@ export interface TerminalStart {
   events: TerminalEvents
   signal: AbortSignal
   isApproved: boolean
+  /** See {@link Terminal.confined}. */
+  confined: CommandRequest | null
 }
 
 /** Owned by the thread. */
@@ -156,6 +168,7 @@ export class Terminals {
       request.start.tty === true,
       process,
       Date.now(),
+      request.confined,
       request.events,
     )
     this.byId.set(terminal.id, terminal)

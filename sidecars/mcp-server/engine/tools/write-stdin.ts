@@ -5,6 +5,8 @@ import type { Terminal } from '../terminals.ts'
 import type { ThreadRuntime } from '../thread-runtime.ts'
 import { argumentsOf, ToolFailure, type ToolHandler } from '../tool-call.ts'
 import { readNumber, readText } from '../tool-arguments.ts'
+import { limitsOf } from './command-run.ts'
+import { retryOutside } from './sandbox-retry.ts'
 
 /** After typing: how long by default, at most, and what a program gets to react before the first look. */
 const TYPED_YIELD_MS = { fallback: 250, min: 0, max: 30_000, reaction: 100 }
@@ -30,6 +32,11 @@ export function writeStdinTool(thread: ThreadRuntime): ToolHandler {
           Math.max(TYPED_YIELD_MS.reaction, clamp(asked ?? TYPED_YIELD_MS.fallback, TYPED_YIELD_MS)),
           signal,
         )
+      }
+      if (terminal.confined) {
+        const run = { thread, turn, request: terminal.confined, limits: limitsOf(args), signal }
+        const retried = await retryOutside(run, { terminal, startedAtMs })
+        if (retried) return retried
       }
       if (terminal.ended) thread.terminals.forget(terminal)
       return {
