@@ -105,7 +105,7 @@ export function registerFileMethods(table: MethodTable, options: FileMethodOptio
       const { path, reach } = await allow(p, { kind: 'write' }, connection)
       await writeFile(path, content, reach)
     },
-    { bulkMember: 'dataBase64' },
+    { bulkMember: 'dataBase64', isBulkOverWithAnswer: true },
   )
   register('createDirectory', createDirectoryParams, async (p, connection) => {
     const { path, reach } = await allow(p, { kind: 'create-directory' }, connection)
@@ -142,7 +142,7 @@ export function registerFileMethods(table: MethodTable, options: FileMethodOptio
     'writeBlock',
     writeBlockParams,
     (p, connection, content) => handlesOf(connection).write(p.handleId, p.offset, content),
-    { bulkMember: 'chunk' },
+    { bulkMember: 'chunk', isBulkOverWithAnswer: true },
   )
   register('close', closeHandleParams, (p, connection) => handlesOf(connection).close(p.handleId))
   register('watchMissing', watchMissingParams, async (p, connection) => ({

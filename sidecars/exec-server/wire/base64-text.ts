@@ -1,6 +1,9 @@
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 /** Decoded at a time from bytes: keeps the intermediate strings small and out of the old heap. */
 const BLOCK_CHARS = 64 * 1024
+/** Of the other alphabet, which Node's decoder takes as well. */
+const MINUS = 0x2d
+const UNDERSCORE = 0x5f
 
 /** The text is not standard base64 with padding. */
 export class Base64Error extends Error {
@@ -36,10 +39,11 @@ export class Base64Text {
     this.checkFrame()
     if (typeof source === 'string') return decodeInto(Buffer.allocUnsafe(this.decodedBytes), 0, source)
     const decoded = source.subarray(0, this.decodedBytes)
+    const isPlain = !source.includes(MINUS) && !source.includes(UNDERSCORE)
     for (let from = 0, at = 0; from < source.length; from += BLOCK_CHARS) {
       const block = source.toString('latin1', from, Math.min(source.length, from + BLOCK_CHARS))
       this.checkPadding(from, block)
-      at += decodeInto(decoded.subarray(at, at + decodedLength(block)), from, block).length
+      at += decodeInto(decoded.subarray(at, at + decodedLength(block)), from, block, isPlain).length
       yield
     }
     return decoded
@@ -69,10 +73,11 @@ function decodedLength(text: string): number {
   return (text.length / 4) * 3 - decodedPadding(text)
 }
 
-/** Node's decoder skips what it does not know and takes `-` and `_`; both are errors here. */
-function decodeInto(target: Buffer, offset: number, text: string): Buffer {
+/** Node's decoder skips what it does not know and takes `-` and `_`; both are errors here. `isPlain`: neither is there. */
+function decodeInto(target: Buffer, offset: number, text: string, isPlain = false): Buffer {
   const written = target.write(text, 'base64')
-  if (written === target.length && !text.includes('-') && !text.includes('_') && hasCleanEnd(text)) return target
+  if (written === target.length && (isPlain || (!text.includes('-') && !text.includes('_'))) && hasCleanEnd(text))
+    return target
   const wrong = /[^A-Za-z0-9+/]/.exec(text.replace(/={0,2}$/, ''))
   if (wrong) throw new Base64Error(`Invalid symbol ${text.charCodeAt(wrong.index)}, offset ${offset + wrong.index}.`)
   throw new Base64Error('Invalid last symbol: the padding hides bits that are not zero')

@@ -19,6 +19,8 @@ export interface MethodOptions {
    * In a short one `bulk` wraps the string of params, so a handler uses `bulk` alone.
    */
   bulkMember?: string
+  /** Nothing of `bulk`, nor what was decoded from it, is looked at once the handler has answered. */
+  isBulkOverWithAnswer?: boolean
 }
 
 /**
@@ -34,6 +36,7 @@ export interface Method {
   readonly params: Decoder<unknown>
   readonly handle: MethodHandler<unknown>
   readonly bulkMember: string | undefined
+  readonly isBulkOverWithAnswer: boolean
 }
 
 /** Every method that a client may call after `initialized`. */
@@ -52,7 +55,7 @@ export class MethodTable {
     family: MethodFamily,
     params: Decoder<P>,
     handle: MethodHandler<P>,
-    { bulkMember }: MethodOptions = {},
+    { bulkMember, isBulkOverWithAnswer = false }: MethodOptions = {},
   ): this {
     if (this.methods.has(name)) throw new Error(`${name} is registered twice`)
     this.methods.set(name, {
@@ -61,6 +64,7 @@ export class MethodTable {
       params,
       handle: handle as MethodHandler<unknown>,
       bulkMember,
+      isBulkOverWithAnswer,
     })
     if (bulkMember !== undefined) this.marks.set(bulkMember, Buffer.from(`"${bulkMember}":"`))
     return this

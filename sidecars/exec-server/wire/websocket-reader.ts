@@ -1,3 +1,4 @@
+import { takeMessageMemory } from './message-memory.ts'
 import { FrameError, OPCODE, readFrameHead, unmask, type FrameHead } from './websocket-frames.ts'
 
 /**
@@ -74,7 +75,7 @@ export class WebSocketReader {
         this.takeFrame(head, bytes.subarray(start, end), false)
       } else if (head.payloadBytes <= READ_BYTES / 2) break
       else {
-        this.frame = { head, bytes: Buffer.allocUnsafeSlow(head.payloadBytes), filled: 0 }
+        this.frame = { head, bytes: takeMessageMemory(head.payloadBytes), filled: 0 }
         offset = start + this.continueFrame(bytes.subarray(start))
       }
     }

@@ -8,6 +8,7 @@ import type { Carrier } from './carrier.ts'
 import { formatError, formatResult, parseWireMessage, type BulkMember, type IncomingMessage } from './envelope.ts'
 import type { Method, MethodTable } from './method-table.ts'
 import type { Fill, MessagePiece } from './message-piece.ts'
+import { giveMessageMemory, LARGE_MESSAGE_BYTES } from './message-memory.ts'
 import { RequestsToClient } from './requests-to-client.ts'
 import { WireError } from './wire-error.ts'
 import { WrittenResult } from './written-result.ts'
@@ -46,8 +47,6 @@ const WHOLE_MESSAGE_BYTES = 8 * 1024 * 1024
  */
 const PART_BYTES = 180 * 1024
 const CLOSING_BRACE = 0x7d
-/** A message of this size has memory that is worth getting back. */
-const LARGE_BYTES = 1024 * 1024
 
 /**
  * One client. Reads requests off a carrier, runs them, and sends answers and notifications. Things that
@@ -143,10 +142,17 @@ export class WireConnection {
     }
     if (message.kind === 'request') {
       const answered = this.receiveRequest(message.idText, message.method, message.params, message.bulk)
-      if (bytes.length >= LARGE_BYTES) void Promise.resolve(answered).then(() => dropped(bytes.length))
+      if (bytes.length >= LARGE_MESSAGE_BYTES)
+        void Promise.resolve(answered).then(() => this.letGo(bytes, this.methods.find(message.method)))
     } else if (message.kind === 'notification') this.receiveNotification(message.method)
     else if (!this.requests.settle(message.idText, message.outcome))
       this.close(`the client answered a request that was not made (id ${message.idText.slice(0, 60)})`)
+  }
+
+  /** The request in `bytes` has been answered. */
+  private letGo(bytes: Buffer, method: Method | undefined): void {
+    if (method?.isBulkOverWithAnswer) giveMessageMemory(bytes)
+    else dropped(bytes.length)
   }
 
   /** A promise while the answer takes time. */
