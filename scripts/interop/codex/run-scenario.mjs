@@ -20,7 +20,7 @@ export async function runScenario(make, options) {
   mkdirSync(work, { recursive: true })
   mkdirSync(home, { recursive: true })
   const environmentId = select === 'file' || token ? 'interop' : 'remote'
-  const scenario = await make({ mark, work, environmentId })
+  const scenario = await make({ mark, work, environmentId, sandboxMode })
   const model = await startScriptedModel(scenario.steps)
   const tap = await startWireTap(serverUrl, scenario.cutWhen)
   writeFileSync(join(home, 'config.toml'), configText(model.baseUrl, sandboxMode, scenario))

@@ -1,7 +1,7 @@
 // What the CLI is made to do with the exec server, and what must come of it. `outputs` are the texts
 // that the tools gave to the model, `calls` the methods that the CLI called, in order.
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fixturePath, greeting, startHttpMcp } from './mcp-fixture.mjs'
 
@@ -20,7 +20,7 @@ const patch = (body) => `apply_patch <<'EOF'\n*** Begin Patch\n${body}\n*** End 
 
 /**
  * `mark` is unique to the run, `work` the folder of the commands, `environmentId` how the CLI calls the
- * exec server. Each scenario gives `steps` for the model and `checks` of the outcome.
+ * exec server, `sandboxMode` the mode of the CLI. Each scenario gives `steps` for the model and `checks` of the outcome.
  */
 export const scenarios = {
   command: ({ mark, work }) => ({
@@ -90,7 +90,7 @@ export const scenarios = {
     },
   }),
 
-  patch: ({ mark }) => ({
+  patch: ({ mark, work, sandboxMode }) => ({
     steps: [
       run(patch(`*** Add File: note-${mark}.txt\n+hello ${mark}`)),
       run(`cat note-${mark}.txt`),
@@ -102,13 +102,20 @@ export const scenarios = {
       run(`cat sub/moved-${mark}.txt; ls`),
       done,
     ],
-    checks: ({ outputs: [added, read, moved, listed], calls }) => ({
-      'the file was added': /success/i.test(added),
-      'commands see it': read.includes(`hello ${mark}`),
-      'it was changed and moved': /success/i.test(moved),
-      'commands see only the moved one': listed.includes(`bye ${mark}`) && !listed.includes(`note-${mark}`),
-      'it went through fs methods': calls.includes('fs/writeFile') && calls.includes('fs/remove'),
-    }),
+    checks: ({ outputs: [added, read, moved, listed], calls }) =>
+      sandboxMode === 'read-only'
+        ? {
+            'the refusal says why': /patch rejected: writing is blocked by read-only sandbox/.test(added),
+            'nothing was written': !existsSync(join(work, `note-${mark}.txt`)) && read.includes('No such file'),
+            'nothing was tried': !calls.includes('fs/writeFile') && !calls.includes('fs/remove'),
+          }
+        : {
+            'the file was added': /success/i.test(added),
+            'commands see it': read.includes(`hello ${mark}`),
+            'it was changed and moved': /success/i.test(moved),
+            'commands see only the moved one': listed.includes(`bye ${mark}`) && !listed.includes(`note-${mark}`),
+            'it went through fs methods': calls.includes('fs/writeFile') && calls.includes('fs/remove'),
+          },
   }),
 
   image: ({ work }) => {
