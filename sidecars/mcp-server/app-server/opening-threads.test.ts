@@ -124,3 +124,15 @@ describe('lists', () => {
     ).toContain('has no item x')
   })
 })
+
+it('a program of a client is refused by name when its walls cannot be', async () => {
+  const exec = (params: object, client = c) => refused('command/exec', { command: ['true'], ...params }, client)
+  expect(await exec({ permissionProfile: ':none' })).toContain('permissions: expected one of :read-only')
+  expect(await exec({ permissionProfile: ':workspace', sandboxPolicy: { type: 'readOnly' } })).toContain(
+    'cannot be combined',
+  )
+  expect(await exec({ sandboxPolicy: { type: 'glass' } })).toContain('sandboxPolicy.type: expected readOnly')
+  expect(await exec({ permissionProfile: ':workspace' }, await host.open({}))).toBe(
+    'command/exec.permissionProfile requires experimentalApi capability',
+  )
+})

@@ -800,7 +800,7 @@ describe.each(subjects)('%s over %s', (_, transport, program) => {
     expect([
       await writes('exec-a', {}),
       await writes('exec-b', { sandboxPolicy: { type: 'readOnly' } }),
-      await writes('exec-c', { sandboxPolicy: { type: 'workspaceWrite' } }),
+      await writes('exec-c', { sandboxPolicy: { type: 'workspaceWrite', writableRoots: [ws] } }),
       await writes('exec-d', { permissionProfile: ':danger-full-access' }),
     ]).toEqual([
       [false, false],
@@ -809,14 +809,8 @@ describe.each(subjects)('%s over %s', (_, transport, program) => {
       [true, true],
     ])
     const both = { permissionProfile: ':workspace', sandboxPolicy: { type: 'readOnly' } }
-    for (const [params, words] of [
-      [{ permissionProfile: ':none' }, 'permissions: expected one of'],
-      [both, 'cannot be combined'],
-      [{ sandboxPolicy: { type: 'glass' } }, 'sandboxPolicy.type: expected readOnly'],
-    ] as const)
-      expect((await refusal(c.call('command/exec', { command: ['true'], cwd: ws, ...params }))).message).toContain(
-        words,
-      )
+    for (const params of [{ permissionProfile: ':none' }, both, { sandboxPolicy: { type: 'glass' } }])
+      await refusal(c.call('command/exec', { command: ['true'], cwd: ws, ...params }))
     const cat = c.call('command/exec', {
       command: ['cat'],
       processId: 'p1',
