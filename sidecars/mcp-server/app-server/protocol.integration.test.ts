@@ -51,6 +51,19 @@ beforeAll(async () => {
     escape: [[escalated('sleep 0.3; echo out; echo x > ../outside/made.txt')], [{ say: 'done' }]],
     prefix: [[escalated('mkdir -p ../outside/one', { prefix_rule: ['mkdir', '-p'] })], [{ say: 'made' }]],
     again: [[escalated('mkdir -p ../outside/two', { prefix_rule: ['mkdir', '-p'] })], [{ say: 'made' }]],
+    part: [[{ say: 'The part is done.' }]],
+    agents: (_, outputs) => {
+      const agent = (call: string, args: object): ModelStep[] => [{ call, args, namespace: 'multi_agent_v1' }]
+      if (outputs.length === 0) return agent('spawn_agent', { message: '[[part]] please' })
+      const { agent_id: target } = JSON.parse(outputs[0]!) as { agent_id: string }
+      const steps = [
+        agent('wait_agent', { targets: [target] }),
+        agent('close_agent', { target }),
+        agent('resume_agent', { id: target }),
+        agent('wait_agent', { targets: [] }),
+      ]
+      return steps[outputs.length - 1] ?? [{ say: 'all done' }]
+    },
     two: [[command('sleep 0.6; echo A'), command('sleep 0.6; echo B')], [{ say: 'both' }]],
     long: [[command('sleep 0.2; echo going; sleep 60', { yield_time_ms: 30_000 })], [{ say: 'not reached' }]],
     behind: [[command('sleep 0.2; echo started; sleep 300', { yield_time_ms: 500 })], [{ say: 'runs on' }]],
@@ -717,6 +730,44 @@ describe.each(subjects)('%s over %s', (_, transport, program) => {
     expect(messages.some(status('active', 'waitingOnUserInput'))).toBe(true)
     expect(said(messages, 'item/tool/requestUserInput')[0].questions[0]).toMatchObject({ id: 'c', question: 'Which?' })
     expect(told('ask').at(-1)).toContain('Blue')
+  })
+
+  it('starts agents below a thread, whose watchers see them, and moves them with it', async () => {
+    // Of a model that nobody knows every server offers the tools at once.
+    const id = await start({ model: 'nobody-knows-it', experimentalRawEvents: true })
+    const { turn, messages } = await c.turn(id, '[[agents]]')
+    const calls = items(messages, 'item/completed', 'collabAgentToolCall')
+    const child = calls[0].receiverThreadIds[0]
+    expect(calls.map((i) => [i.tool, i.status, i.senderThreadId, i.agentsStates[child].status])).toEqual([
+      ['spawnAgent', 'completed', id, 'pendingInit'],
+      ['wait', 'completed', id, 'completed'],
+      ['closeAgent', 'completed', id, 'completed'],
+      ['resumeAgent', 'completed', id, 'pendingInit'],
+    ])
+    expect(calls[1].agentsStates[child].message).toBe('The part is done.')
+    const outputs = told('agents').map((text) => JSON.parse(text) as string)
+    expect(outputs.slice(1)).toEqual([
+      `{"status":{"${child}":{"completed":"The part is done."}},"timed_out":false}`,
+      '{"previous_status":{"completed":"The part is done."}}',
+      '{"status":"pending_init"}',
+      'agent ids must be non-empty',
+    ])
+    expect(model.lastInput).toContain('<subagent_notification>')
+    const ended = said(messages, 'turn/completed').find((p) => p.threadId === child)
+    expect([ended.turn.rootTurnId, ended.turn.status]).toEqual([turn.id, 'completed'])
+    const raw = said(messages, 'rawResponseItem/completed').filter((p) => p.threadId === id)
+    expect(raw.map((p) => p.item.name).filter(Boolean)).toEqual(expect.arrayContaining(['spawn_agent', 'wait_agent']))
+    expect((await c.call('thread/read', { threadId: child })).thread).toMatchObject({
+      sessionId: id,
+      parentThreadId: id,
+      agentNickname: expect.any(String),
+      source: { subAgent: { thread_spawn: { parent_thread_id: id, depth: 1 } } },
+    })
+    const below = await c.call('thread/list', { ancestorThreadId: id, modelProviders: [], sourceKinds: ['subAgent'] })
+    expect(below.data.map((t: any) => t.id)).toEqual([child])
+    const from = c.seen.length
+    await c.call('thread/archive', { threadId: id })
+    for (const threadId of [id, child]) await c.notified('thread/archived', (p) => p.threadId === threadId, from)
   })
 
   it('calls MCP tools: unasked when they only read, with a yes otherwise, and hands forms through', async () => {
