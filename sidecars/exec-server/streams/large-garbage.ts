@@ -14,7 +14,7 @@ let collect: (() => void) | undefined
  * Tells that large buffers are of no more use.
  *
  * The collector looks at our small heap, sees little to do and lets a hundred megabytes of buffers lie.
- * That is not only memory: every start of a process copies the page tables of all of it, and takes three
+ * That is not only memory: a start on a terminal copies the page tables of all of it, and takes three
  * times as long. So it is asked to look, once, after they were dropped; with a small heap that takes a
  * few milliseconds.
  */
