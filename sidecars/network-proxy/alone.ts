@@ -92,7 +92,7 @@ async function serve(options: Options): Promise<number> {
   const requirements = await loadRequirements(options.requirements)
   const config = merge(options, await readAllowed(options.config, requirements))
   if (!config.enabled) return fail(0, 'the network proxy is disabled (enabled = false); nothing was started')
-  const report = options.audit === undefined ? () => {} : auditWriter(options.audit, say)
+  const report = options.audit === undefined ? undefined : auditWriter(options.audit, say)
   const proxy = await NetworkProxy.start(
     settingsOf(config, options),
     { revision: 1, rules: rulesOf(config, options) },

@@ -111,7 +111,6 @@ export async function openEmbeddedProxy(options: EmbeddedProxyOptions): Promise<
     {
       ...(ask && { decider: new OutsideDecider(ask) }),
       onDecision: (decided) => options.onDecision(described(decided)),
-      report: () => {},
       environment: options.environment,
       throughProxy,
       withoutSelfTest: true,

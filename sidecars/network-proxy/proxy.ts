@@ -33,7 +33,8 @@ import { TunnelOpener } from './tunnel/tunnel-opener.ts'
 export interface ProxySurroundings {
   /** Absent when nobody can be asked. */
   askHost?: AskHost
-  report: ReportFacts
+  /** Absent: nobody reads what became of connections. */
+  report?: ReportFacts | undefined
   /** Asked instead of the host. */
   decider?: ConnectionDecider
   onDecision?: ConnectionLogOptions['onDecision']

@@ -12,6 +12,11 @@ const BULK_BYTES = 512 * 1024
 /** A read of this size and more means bulk data. */
 const BULK_THRESHOLD_BYTES = 32 * 1024
 const MAX_FREE_BULK_BUFFERS = 8
+/**
+ * After so many bytes everybody else has a turn. The event loop alone would go on with one connection for 32 reads,
+ * which with buffers for bulk data are more than ten milliseconds.
+ */
+const TURN_BYTES = 512 * 1024
 
 const sharedBuffer = Buffer.allocUnsafeSlow(SHARED_BYTES)
 const freeBulkBuffers: Buffer[] = []
@@ -22,6 +27,9 @@ export class TcpUpstream extends UpstreamConnection {
   private wantsBulk = false
   private paused = false
   private reading = false
+  private turnBytes = 0
+  /** Others have their turn. */
+  private resting = false
 
   /**
    * Starts connecting; `connect` or `close` follows on `socket`. With port 0 the address is the path of a
@@ -51,7 +59,12 @@ export class TcpUpstream extends UpstreamConnection {
   resume(): void {
     if (!this.paused) return
     this.paused = false
-    this.socket.resume()
+    if (!this.resting) this.socket.resume()
+  }
+
+  private readonly goOn = (): void => {
+    this.resting = false
+    if (!this.paused && !this.socket.destroyed) this.socket.resume()
   }
 
   protected override closed(): void {
@@ -72,7 +85,12 @@ export class TcpUpstream extends UpstreamConnection {
     this.reading = true
     this.deliver((buffer as Buffer).subarray(0, sizeBytes))
     this.reading = false
-    return !this.paused
+    this.turnBytes += sizeBytes
+    if (this.turnBytes < TURN_BYTES) return !this.paused
+    this.turnBytes = 0
+    this.resting = true
+    setImmediate(this.goOn)
+    return false
   }
 
   private returnBulkBuffer(): void {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { ConnectionFacts } from '../../protocol/host-channel.ts'
 import type { Attribution } from '../leases.ts'
 import type { Refusal } from '../policy/refusal.ts'
@@ -124,6 +124,37 @@ describe('reporting', () => {
     expect(batches[1]).toMatchObject([{ host: 'b.test', count: 1000 }])
     release()
     await l.close()
+  })
+
+  it('others have their turn between two batches', async () => {
+    let batches = 0
+    let turnsSince = 1
+    const turnsBefore: number[] = []
+    const l = log(() => {
+      batches++
+      turnsBefore.push(turnsSince)
+      turnsSince = 0
+    })
+    const turn = () => {
+      turnsSince++
+      if (batches < 10) setImmediate(turn)
+    }
+    turn()
+    for (let n = 0; n < 1000; n++) l.block(to(`h${n}.test`), NOBODY, undefined, refusal)
+    await eventually(() => batches === 10)
+    expect(turnsBefore).not.toContain(0)
+    await l.close()
+  })
+
+  it('without a reader a connection that comes and goes is not even looked at', async () => {
+    const l = new ConnectionLog({})
+    const remoteAddress = vi.fn(() => '127.0.0.1')
+    const client = Object.defineProperty({}, 'remoteAddress', { get: remoteAddress })
+    const record = l.open(to('a.test'), NOBODY, client)
+    record.allowed({})
+    record.closed(2000)
+    await l.close()
+    expect(remoteAddress).not.toHaveBeenCalled()
   })
 
   it('what a slow reader never fetched is bounded, and counted', () => {

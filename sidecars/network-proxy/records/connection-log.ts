@@ -26,7 +26,8 @@ export interface Decided {
 }
 
 export interface ConnectionLogOptions {
-  report: ReportFacts
+  /** Absent: nobody reads, so nothing is gathered for reading. */
+  report?: ReportFacts | undefined
   /** Told of each single verdict; records alone join equal ones. */
   onDecision?: ((decided: Decided) => void) | undefined
   nowMs?: () => number
@@ -38,7 +39,8 @@ export interface ConnectionLogOptions {
   maxUnreported?: number
 }
 
-const MAX_BATCH = 500
+/** About a millisecond's work; requests have their turn between two. */
+const MAX_BATCH = 100
 /** A proxy that stops waits no longer than this for its reader. */
 const LAST_REPORT_MS = 500
 
@@ -105,7 +107,7 @@ export class ConnectionLog implements RecordListener {
   }
 
   recordChanged(record: ConnectionRecord): void {
-    if (this.closed || record.attribution.unrecorded) return
+    if (!this.options.report || this.closed || record.attribution.unrecorded) return
     this.unreported.add(record)
     if (this.unreported.size > (this.options.maxUnreported ?? 5000)) this.forgetOldest()
     this.flushTimer ??= setTimeout(() => this.flush(), this.options.flushEveryMs ?? 100)
@@ -132,13 +134,17 @@ export class ConnectionLog implements RecordListener {
 
   private flush(): void {
     this.flushTimer = undefined
-    if (!this.reporting) void this.report()
+    if (!this.reporting) void this.report(this.options.report)
   }
 
-  private async report(): Promise<void> {
+  private async report(to: ReportFacts | undefined): Promise<void> {
+    if (!to) return
     this.reporting = true
     try {
-      while (this.unreported.size > 0) await this.options.report(this.takeBatch())
+      while (this.unreported.size > 0) {
+        await to(this.takeBatch())
+        await new Promise((resolve) => setImmediate(resolve))
+      }
     } catch {
       // The reader is gone. Records go on being kept within their bounds, for whoever reads the ring.
     } finally {
@@ -169,7 +175,10 @@ export class ConnectionLog implements RecordListener {
 
   private async lastReport(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
-    await Promise.race([this.report(), new Promise<void>((resolve) => (timer = setTimeout(resolve, LAST_REPORT_MS)))])
+    await Promise.race([
+      this.report(this.options.report),
+      new Promise<void>((resolve) => (timer = setTimeout(resolve, LAST_REPORT_MS))),
+    ])
     clearTimeout(timer)
   }
 }
