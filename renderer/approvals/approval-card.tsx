@@ -1,5 +1,5 @@
 /** One request waiting for an answer. Everything that would happen is on it; only chords and presses on it answer it. */
-import { useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { memo, useEffect, useId, useRef, type KeyboardEvent, type ReactNode } from 'react'
 import type { ApprovalView } from '../../preload/api.ts'
 import { matchesChord } from '../components/key-chords.ts'
 import { Elapsed } from '../components/time-text.tsx'
@@ -31,7 +31,8 @@ export function cardElementId(requestId: string): string {
   return `request-${requestId}`
 }
 
-export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps): ReactNode {
+/** Drawn anew only with its own request: others come and go all the time. */
+export const ApprovalCard = memo(function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps): ReactNode {
   const element = useRef<HTMLDivElement>(null)
   const subjectId = useId()
   const inert = useInert()
@@ -115,7 +116,7 @@ export function ApprovalCard({ request, onBusy, onAnswered }: ApprovalCardProps)
       )}
     </div>
   )
-}
+})
 
 const isTextField = (target: EventTarget): boolean =>
   target instanceof HTMLTextAreaElement ||

@@ -46,6 +46,20 @@ export function orderCards(
   return next
 }
 
+/** The first `limit` cards in their groups, and the one with `alsoId` wherever it stands. */
+export function firstCards(groups: readonly CardGroup[], limit: number, alsoId: string | null): readonly CardGroup[] {
+  let at = 0
+  const first = groups.map((group) => ({
+    ...group,
+    requestIds: group.requestIds.filter((id) => at++ < limit || id === alsoId),
+  }))
+  return at <= limit ? groups : first.filter(({ requestIds }) => requestIds.length > 0)
+}
+
+export function countCards(groups: readonly CardGroup[]): number {
+  return groups.reduce((sum, { requestIds }) => sum + requestIds.length, 0)
+}
+
 function sameGroups(a: readonly CardGroup[], b: readonly CardGroup[]): boolean {
   return (
     a.length === b.length &&

@@ -392,6 +392,34 @@ test('E79 a command of 980 lines is there whole, and its dangerous line is named
   expect(container.querySelector('[aria-label="What the programs do"]')?.textContent).toContain('deletes recursively')
 })
 
+test('of a flood the oldest cards are drawn, more on demand, and any one that the queue leads to', async () => {
+  const flood = Array.from({ length: 260 }, (_, i) =>
+    approval({ id: `req_${i}`, subject: command(['make', `t${i}`]), askedAtMs: i }),
+  )
+  const host = new ScriptedHost(snapshot({ sessions: [session()], approvals: flood }), answers)
+  const { container } = await renderWithHost(host, <InboxPage id={null} />)
+  const drawn = (): string[] =>
+    [...container.querySelectorAll('.approval-card')].map((element) => element.getAttribute('data-request') ?? '')
+  expect(drawn()).toEqual(flood.slice(0, 50).map(({ id }) => id))
+  expect(container.textContent).toContain('210 more wait. They come up as these are answered.')
+  expect(container.querySelectorAll('.queue-row')).toHaveLength(200)
+  expect(container.textContent).toContain('60 more')
+  fireEvent.click(screen.getByText('Show more'))
+  expect(drawn()).toHaveLength(100)
+  fireEvent.click(container.querySelectorAll('.queue-row')[199]!)
+  expect(location.hash).toBe('#/inbox/req_199')
+})
+
+test('a request that is gone to is drawn and has the focus, wherever it stands in a flood', async () => {
+  const flood = Array.from({ length: 120 }, (_, i) =>
+    approval({ id: `req_${i}`, subject: command(['make', `t${i}`]), askedAtMs: i }),
+  )
+  const host = new ScriptedHost(snapshot({ sessions: [session()], approvals: flood }), answers)
+  const { container } = await renderWithHost(host, <InboxPage id="req_110" />)
+  expect(container.querySelectorAll('.approval-card')).toHaveLength(51)
+  expect(document.activeElement?.getAttribute('data-request')).toBe('req_110')
+})
+
 test('with nothing ever connected the Inbox explains how to connect', async () => {
   const host = new ScriptedHost(snapshot(), {
     'agents.list': () => ({

@@ -31,9 +31,11 @@ function Inbox({ goToId }: { goToId: string | null }): ReactNode {
 
   useActions([{ id: 'journal', title: 'Open the journal', run: () => go(place('inbox', JOURNAL_ID)) }])
   // Somebody pressed a notification or a link: this is the one case in which focus goes to a card.
+  // A window that was opened for it does not know it yet.
+  const isThere = goToId !== null && pending.some(({ id }) => id === goToId)
   useEffect(() => {
-    if (goToId !== null) focusCard(goToId)
-  }, [goToId])
+    if (isThere) focusCard(goToId)
+  }, [goToId, isThere])
 
   const content = (
     <>
@@ -45,7 +47,7 @@ function Inbox({ goToId }: { goToId: string | null }): ReactNode {
       <PageBody>
         {isFirstRun && <FirstRun />}
         {isEmpty && !isFirstRun && <NothingWaits />}
-        {!isEmpty && <RequestStack order={order} />}
+        {!isEmpty && <RequestStack order={order} goToId={goToId} />}
         <RequestHistory />
       </PageBody>
     </>

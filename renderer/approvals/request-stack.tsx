@@ -1,17 +1,26 @@
 /** All waiting cards in one column, requests of one session under one header. */
-import { useCallback, useRef, type KeyboardEvent, type ReactNode } from 'react'
+import { useCallback, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
 import { useFeed } from '../feed/feed-context.tsx'
+import { Button } from '../components/button.tsx'
 import { selectHome, shortenPath } from '../components/folder-path.ts'
 import { place, placeHref } from '../components/places.ts'
+import { formatCount } from '../components/quantities.ts'
 import { VisibleText } from '../components/visible-text.tsx'
 import { shorten } from './subject-words.ts'
 import { ApprovalCard, focusCard } from './approval-card.tsx'
-import type { CardGroup } from './card-order.ts'
+import { countCards, firstCards, type CardGroup } from './card-order.ts'
 import type { CardOrder } from './use-card-order.ts'
 import './request-stack.css'
 
-export function RequestStack({ order }: { order: CardOrder }): ReactNode {
+/** A flood of requests is answered from its oldest end; to draw all of it would only make that slow. */
+const CARDS_A_STEP = 50
+
+/** `goToId` is drawn wherever it stands. */
+export function RequestStack({ order, goToId }: { order: CardOrder; goToId: string | null }): ReactNode {
   const stack = useRef<HTMLDivElement>(null)
+  const [limit, setLimit] = useState(CARDS_A_STEP)
+  const groups = useMemo(() => firstCards(order.groups, limit, goToId), [goToId, limit, order.groups])
+  const hidden = countCards(order.groups) - countCards(groups)
   const approvals = useFeed((state) => state.tables.approvals)
 
   const onAnswered = useCallback((requestId: string, hadFocus: boolean) => {
@@ -42,7 +51,7 @@ export function RequestStack({ order }: { order: CardOrder }): ReactNode {
       onKeyDown={onKeyDown}
       {...order.pointerHandlers}
     >
-      {order.groups.map((group) => (
+      {groups.map((group) => (
         <section key={`${group.sessionId} ${group.requestIds[0]}`} className="request-group">
           <GroupHead group={group} />
           {group.requestIds.map((id) => {
@@ -51,6 +60,14 @@ export function RequestStack({ order }: { order: CardOrder }): ReactNode {
           })}
         </section>
       ))}
+      {hidden > 0 && (
+        <p className="dim">
+          {formatCount(hidden)} more wait. They come up as these are answered.{' '}
+          <Button tone="quiet" onClick={() => setLimit(limit + CARDS_A_STEP)}>
+            Show more
+          </Button>
+        </p>
+      )}
     </div>
   )
 }
