@@ -104,8 +104,8 @@ export class RolloutIndexer {
     switch (event.type) {
       case 'task_started':
         // One that another process goes on with is there already.
-        if (this.index.turnOrdinal(thread.id, turnId) !== null) return
-        this.index.putTurn(thread.id, {
+        if (this.index.history.turnOrdinal(thread.id, turnId) !== null) return
+        this.index.history.putTurn(thread.id, {
           ordinal: this.row.nextOrdinal - 1,
           turnId,
           rootTurnId: typeof event.root_turn_id === 'string' ? event.root_turn_id : turnId,
@@ -118,7 +118,7 @@ export class RolloutIndexer {
         return
       case 'task_complete':
       case 'turn_aborted':
-        this.index.endTurn(thread.id, turnId, {
+        this.index.history.endTurn(thread.id, turnId, {
           status: event.type === 'turn_aborted' ? 'interrupted' : event.error ? 'failed' : 'completed',
           completedAt: numberOrNull(event.completed_at),
           durationMs: numberOrNull(event.duration_ms),
@@ -152,13 +152,13 @@ export class RolloutIndexer {
         return
       case 'thread_rolled_back':
         this.itemIds.clear()
-        this.index.cut(thread.id, this.rollbackOrdinal(Number(event.num_turns)))
+        this.index.history.cut(thread.id, this.rollbackOrdinal(Number(event.num_turns)))
         return
       case 'thread_reverted':
         this.itemIds.clear()
-        this.index.cut(
+        this.index.history.cut(
           thread.id,
-          this.index.turnOrdinal(thread.id, String(event.before_turn_id)) ?? Number.MAX_SAFE_INTEGER,
+          this.index.history.turnOrdinal(thread.id, String(event.before_turn_id)) ?? Number.MAX_SAFE_INTEGER,
         )
     }
   }
@@ -174,9 +174,9 @@ export class RolloutIndexer {
     if (known.type === 'userMessage' && this.row.thread.preview === '')
       this.row.thread.preview = firstText(item.content)
     const ids = this.itemIdsOf(turnId)
-    if (ids.has(known.id)) this.index.dropItem(this.row.thread.id, turnId, known.id)
+    if (ids.has(known.id)) this.index.history.dropItem(this.row.thread.id, turnId, known.id)
     ids.add(known.id)
-    this.index.putItem(this.row.thread.id, {
+    this.index.history.putItem(this.row.thread.id, {
       ordinal: this.row.nextOrdinal - 1,
       turnId,
       itemId: known.id,
@@ -189,7 +189,7 @@ export class RolloutIndexer {
   private itemIdsOf(turnId: string): Set<string> {
     let ids = this.itemIds.get(turnId)
     if (!ids) {
-      ids = this.index.itemIds(this.row.thread.id, turnId)
+      ids = this.index.history.itemIds(this.row.thread.id, turnId)
       if (this.itemIds.size >= TURNS_TOLD) this.itemIds.delete(this.itemIds.keys().next().value!)
       this.itemIds.set(turnId, ids)
     }
@@ -197,7 +197,7 @@ export class RolloutIndexer {
   }
 
   private rollbackOrdinal(count: number): number {
-    const ordinals = this.index.newestUserTurns(this.row.thread.id, count)
+    const ordinals = this.index.history.newestUserTurns(this.row.thread.id, count)
     return ordinals.length < count ? 0 : (ordinals.at(-1) ?? Number.MAX_SAFE_INTEGER)
   }
 }

@@ -6,9 +6,10 @@ import { build } from 'vite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { repairHistory } from './repair-history.ts'
 import { formatRecord } from './rollout-record.ts'
-import { ThreadMissing, ThreadStore, type PageRequest } from './thread-store.ts'
+import type { PageRequest } from './thread-pages.ts'
+import { ThreadMissing, ThreadStore } from './thread-store.ts'
 import type { ThreadLog } from './thread-log.ts'
-import type { ThreadQuery } from './thread-index.ts'
+import type { ThreadQuery } from './thread-query.ts'
 import { openSqlite } from './sqlite.ts'
 import { acquireWriterLock, ThreadInUse } from './writer-lock.ts'
 
@@ -87,7 +88,7 @@ const everything: Omit<ThreadQuery, 'after'> = {
 }
 const listed = async (s = store) => (await s.list(everything, null)).threads.map((t) => t.id)
 const turnIds = async (id: string, s = store) =>
-  (await s.turns((await s.find(id))!.thread, page(), 'full')).data.map((t) => t.id)
+  (await s.pages.turns((await s.find(id))!.thread, page(), 'full')).data.map((t) => t.id)
 const made = async (n: number, names: string[]) => {
   const log = store.create(meta(n))
   for (const name of names) turn(log, name)
@@ -110,15 +111,19 @@ describe('a thread on disk', () => {
     const log = await made(1, ['t1', 't2', 't3'])
     const pages = async (s: ThreadStore) => {
       const { thread } = (await s.find(ID(1)))!
-      const first = await s.turns(thread, page({ limit: 2, descending: true }), 'summary')
-      const second = await s.turns(thread, page({ limit: 2, descending: true, cursor: first.nextCursor }), 'notLoaded')
-      const items = await s.items(thread, page({ limit: 4 }))
-      const rest = await s.items(thread, page({ limit: 4, cursor: items.nextCursor }))
+      const first = await s.pages.turns(thread, page({ limit: 2, descending: true }), 'summary')
+      const second = await s.pages.turns(
+        thread,
+        page({ limit: 2, descending: true, cursor: first.nextCursor }),
+        'notLoaded',
+      )
+      const items = await s.pages.items(thread, page({ limit: 4 }))
+      const rest = await s.pages.items(thread, page({ limit: 4, cursor: items.nextCursor }))
       return {
         turns: [...first.data, ...second.data].map((t) => [t.id, t.status, t.items.map((i) => i.id)]),
         items: [...items.data, ...rest.data].map(({ item }) => item.id),
         ends: [second.nextCursor, rest.nextCursor],
-        ofTurn: (await s.items(thread, page(), 't2')).data.map(({ item }) => item.id),
+        ofTurn: (await s.pages.items(thread, page(), 't2')).data.map(({ item }) => item.id),
       }
     }
     const grown = await pages(store)
@@ -199,9 +204,11 @@ describe('a thread on disk', () => {
 it('a backwards cursor gives the page again in its own direction, and only what is new in the other', async () => {
   const log = await made(1, ['t1', 't2'])
   const { thread } = (await store.find(ID(1)))!
-  const newest = await store.turns(thread, page({ limit: 1, descending: true }), 'notLoaded')
+  const newest = await store.pages.turns(thread, page({ limit: 1, descending: true }), 'notLoaded')
   const ids = async (descending: boolean) =>
-    (await store.turns(thread, page({ cursor: newest.backwardsCursor, descending }), 'notLoaded')).data.map((t) => t.id)
+    (await store.pages.turns(thread, page({ cursor: newest.backwardsCursor, descending }), 'notLoaded')).data.map(
+      (t) => t.id,
+    )
   expect([await ids(true), await ids(false)]).toEqual([['t2', 't1'], []])
   turn(log, 't3')
   await log.flush()
@@ -279,10 +286,10 @@ it('a fork shows its base up to the cut, then its own, and leaves the base alone
     ['t1', 'f1'],
   ])
   const { thread } = (await store.find(ID(2)))!
-  const last = await store.turns(thread, page({ limit: 1, descending: true }), 'full')
-  const next = await store.turns(thread, page({ limit: 1, descending: true, cursor: last.nextCursor }), 'full')
+  const last = await store.pages.turns(thread, page({ limit: 1, descending: true }), 'full')
+  const next = await store.pages.turns(thread, page({ limit: 1, descending: true, cursor: last.nextCursor }), 'full')
   expect([last.data[0]!.id, next.data[0]!.id, next.nextCursor]).toEqual(['f1', 't1', null])
-  expect((await store.items(thread, page({ limit: 3 }))).data.map(({ item }) => item.id)).toEqual([
+  expect((await store.pages.items(thread, page({ limit: 3 }))).data.map(({ item }) => item.id)).toEqual([
     'u-t1',
     'm-t1',
     'u-f1',
@@ -369,7 +376,7 @@ it('E112 records stay in the order of the file, and a clock that was wrong makes
   appendFileSync(path, times.map(line).join(''))
   await (await store.open(ID(1))).log.close()
   const thread = (await store.find(ID(1)))!.thread
-  expect((await store.items(thread, page())).data.map(({ item }) => item.id)).toEqual(['m0', 'm1', 'm2'])
+  expect((await store.pages.items(thread, page())).data.map(({ item }) => item.id)).toEqual(['m0', 'm1', 'm2'])
   expect(thread.updatedAtMs).toBeLessThanOrEqual(now)
 })
 
@@ -487,7 +494,7 @@ it('an item told again, also by a later process, stands once, where it was told 
       item: { type: 'agentMessage', id: 'm-t1', text: `late ${i}`, phase: null, memoryCitation: null },
     })
   await again.flush()
-  const { data } = await store.items(again.thread, page())
+  const { data } = await store.pages.items(again.thread, page())
   expect(data.map(({ item }) => item.id)).toEqual(['u-t1', 'u-t2', 'm-t2', 'm-t1'])
   expect(data.at(-1)!.item).toMatchObject({ text: 'late 1' })
 })
@@ -556,7 +563,7 @@ it('reads a file that Codex wrote, and never puts a doubtful date in front of no
   )
   const { thread } = (await store.find(id))!
   expect(thread.updatedAtMs).toBeLessThanOrEqual(now)
-  expect((await store.turns(thread, page(), 'full')).data[0]!.items).toMatchObject([
+  expect((await store.pages.turns(thread, page(), 'full')).data[0]!.items).toMatchObject([
     { type: 'userMessage', id: 'u' },
     {
       type: 'commandExecution',

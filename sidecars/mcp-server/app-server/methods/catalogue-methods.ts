@@ -2,7 +2,7 @@
 import { array, object, optional, string, unknown } from '../../../protocol/decode.ts'
 import { gitDiffToRemote } from '../../file-search/git-diff.ts'
 import { BUILT_IN_PROVIDER_IDS, resolveProvider } from '../../model/provider.ts'
-import type { StoredItem } from '../../rollout/thread-store.ts'
+import type { StoredItem } from '../../rollout/thread-pages.ts'
 import type { StoredThread } from '../../rollout/stored-thread.ts'
 import type { ConfigTable } from '../config-file.ts'
 import { configQueue, method, type Method } from '../method-table.ts'
@@ -25,7 +25,7 @@ export function catalogueMethods(context: ServerContext): Record<string, Method>
         const wanted = new Set(itemIds)
         const found: StoredItem[] = []
         for (let cursor: string | null = null; ;) {
-          const page = await context.store.items(stored, { cursor, limit: PAGE, descending: false }, turnId)
+          const page = await context.store.pages.items(stored, { cursor, limit: PAGE, descending: false }, turnId)
           found.push(...page.data.filter(({ item }) => wanted.has(item.id)))
           if (page.nextCursor === null || found.length === wanted.size) break
           cursor = page.nextCursor

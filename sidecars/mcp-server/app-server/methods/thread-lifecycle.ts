@@ -300,11 +300,11 @@ export class ThreadLifecycle {
       return { initialTurnsPage: null, turnsBackwardsCursor: null, itemsBackwardsCursor: null }
     const newest = { cursor: null, limit: 1, descending: true }
     const [turns, items] = [
-      await this.context.store.turns(thread.stored, newest, 'notLoaded'),
-      await this.context.store.items(thread.stored, newest),
+      await this.context.store.pages.turns(thread.stored, newest, 'notLoaded'),
+      await this.context.store.pages.items(thread.stored, newest),
     ]
     const initialTurnsPage = wanted
-      ? await this.context.store.turns(
+      ? await this.context.store.pages.turns(
           thread.stored,
           { cursor: null, limit: limitOf(wanted.limit), descending: wanted.sortDirection !== 'asc' },
           wanted.itemsView ?? 'summary',

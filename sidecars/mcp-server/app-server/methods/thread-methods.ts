@@ -11,7 +11,7 @@ import {
   withDefault,
   type Decoder,
 } from '../../../protocol/decode.ts'
-import type { StoredItem } from '../../rollout/thread-store.ts'
+import type { StoredItem } from '../../rollout/thread-pages.ts'
 import { method, threadQueue, type Method } from '../method-table.ts'
 import { settledTurns } from '../thread-view.ts'
 import { invalidRequest } from '../wire-error.ts'
@@ -111,7 +111,7 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
             limit: limitOf(params.limit),
             descending: params.sortDirection !== 'asc',
           }
-          const found = await store.turns(stored, request, params.itemsView)
+          const found = await store.pages.turns(stored, request, params.itemsView)
           return {
             ...found,
             data: settledTurns(found.data, threads.get(params.threadId)?.session.activeTurn?.id ?? null),
@@ -135,11 +135,11 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
           if (turnId === undefined && (deferOutput || typeof cursor === 'object'))
             throw invalidRequest('turnId: is needed with an item as cursor, and with deferOutput')
           const place =
-            typeof cursor === 'object' ? await store.itemCursor(stored, turnId!, cursor.itemId) : (cursor ?? null)
+            typeof cursor === 'object' ? await store.pages.itemCursor(stored, turnId!, cursor.itemId) : (cursor ?? null)
           if (typeof cursor === 'object' && place === null)
             throw invalidRequest(`cursor.itemId: the turn ${turnId} has no item ${cursor.itemId}`)
           const request = { cursor: place, limit: limitOf(limit), descending: sortDirection === 'desc' }
-          const found = await store.items(stored, request, turnId)
+          const found = await store.pages.items(stored, request, turnId)
           return { ...found, data: found.data.map((entry) => entryView(entry, deferOutput)) }
         },
       },
@@ -147,7 +147,7 @@ export function threadMethods(context: ServerContext): Record<string, Method> {
     'gatehouse/thread/find': method(object({ threadId: string, term: string }), {
       run: async ({ threadId, term }) => {
         if (term.trim() === '') throw invalidRequest('term must not be empty')
-        return store.searchItems(await lifecycle.listable(threadId, 'gatehouse/thread/find'), term.trim())
+        return store.pages.search(await lifecycle.listable(threadId, 'gatehouse/thread/find'), term.trim())
       },
     }),
     'thread/name/set': method(object({ threadId: string, name: string }), {
