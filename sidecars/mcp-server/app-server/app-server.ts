@@ -27,6 +27,7 @@ import { fileSearchMethods } from './methods/file-search-methods.ts'
 import { handshakeMethods } from './methods/handshake.ts'
 import type { ServerContext } from './methods/server-context.ts'
 import { keepingMethods } from './methods/keeping-methods.ts'
+import { pluginMethods } from './methods/plugin-methods.ts'
 import { realtimeMethods } from './methods/realtime-methods.ts'
 import { threadMethods } from './methods/thread-methods.ts'
 import { turnMethods } from './methods/turn-methods.ts'
@@ -179,6 +180,7 @@ export class AppServer {
       .add(keepingMethods(this.context))
       .add(realtimeMethods(this.context))
       .add(catalogueMethods(this.context))
+      .add(pluginMethods())
   }
 
   /** Makes ready what the first requests need, when there is anything yet. */

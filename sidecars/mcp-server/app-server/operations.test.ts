@@ -374,6 +374,21 @@ it('a thread that nobody watches is let go after its delay, and not while it wor
 })
 
 describe('smaller questions', () => {
+  it('plugins, skills and hooks are none, and nothing pretends to install one', async () => {
+    expect(await c.call('plugin/list')).toEqual({ marketplaces: [], marketplaceLoadErrors: [], featuredPluginIds: [] })
+    expect(await c.call('plugin/search', { searchTerm: 'x' })).toEqual({ data: [], nextCursor: null })
+    expect((await c.call('skills/list', { cwds: [home] })).data).toEqual([{ cwd: home, skills: [], errors: [] }])
+    expect((await c.call('hooks/list', { cwds: [home] })).data).toMatchObject([{ cwd: home, hooks: [] }])
+    for (const method of ['plugin/install', 'marketplace/add', 'skills/config/write'])
+      expect(await refused(method, {})).toContain(`${method}: plugins and skills are not run here`)
+  })
+
+  it('people who are asked elsewhere are counted', async () => {
+    expect(await c.call('thread/increment_elicitation', { threadId: id })).toEqual({ count: 1, paused: true })
+    expect(await c.call('thread/decrement_elicitation', { threadId: id })).toEqual({ count: 0, paused: false })
+    expect(await refused('thread/decrement_elicitation', {})).toContain('nobody is being asked')
+  })
+
   it('single items, summaries and providers are told', async () => {
     const { turn } = await c.turn(id, '[[hello]]')
     const all = (await c.call('thread/items/list', { threadId: id, sortDirection: 'asc' })).data

@@ -11,7 +11,18 @@ import { invalidRequest } from './wire-error.ts'
 const MAX_QUEUED = 100
 
 export class ThreadKeeper {
+  /** People who are asked something outside of the protocol. */
+  private readonly elicitations = new WeakMap<LoadedThread, number>()
+
   constructor(private readonly emit: Emit) {}
+
+  /** Somebody more, or less, is asked outside of the protocol. @throws WireError below none */
+  countElicitations(thread: LoadedThread, change: 1 | -1): { count: number; paused: boolean } {
+    const count = (this.elicitations.get(thread) ?? 0) + change
+    if (count < 0) throw invalidRequest('nobody is being asked: there are fewer increments than decrements')
+    this.elicitations.set(thread, count)
+    return { count, paused: count > 0 }
+  }
 
   add(thread: LoadedThread, input: UserInput[], clientUserMessageId: string | null): QueuedSubmission {
     const { queue } = thread.extras

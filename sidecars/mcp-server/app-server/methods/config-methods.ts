@@ -1,4 +1,4 @@
-/** `config/*`, models, and the catalogues of things that this server does not have. */
+/** `config/*`, models, and what a client may choose from. */
 import {
   array,
   boolean,
@@ -123,11 +123,6 @@ export function configMethods(context: ServerContext): Record<string, Method> {
         return { data: await context.mcp.status(threadId ?? ''), nextCursor: null }
       },
     }),
-    'skills/list': method(unknown, { queue: configQueue('shared'), run: () => ({ data: [] }) }),
-    'hooks/list': method(unknown, { queue: configQueue('exclusive'), run: () => ({ data: [] }) }),
-    'plugin/installed': method(unknown, { run: () => ({ marketplaces: [], marketplaceLoadErrors: [] }) }),
-    'plugin/list': method(unknown, { run: () => ({ marketplaces: [], marketplaceLoadErrors: [] }) }),
-    'app/list': method(unknown, { run: () => ({ data: [], nextCursor: null }) }),
     'permissionProfile/list': method(unknown, {
       queue: configQueue('shared'),
       run: () => ({

@@ -87,6 +87,15 @@ export function keepingMethods(context: ServerContext): Record<string, Method> {
         return { cleared }
       },
     }),
+    // A turn has no clock of its own here that could run out meanwhile.
+    'thread/increment_elicitation': method(object({ threadId: string }), {
+      ...experimental,
+      run: ({ threadId }) => keeper.countElicitations(threads.need(threadId), 1),
+    }),
+    'thread/decrement_elicitation': method(object({ threadId: string }), {
+      ...experimental,
+      run: ({ threadId }) => keeper.countElicitations(threads.need(threadId), -1),
+    }),
     'thread/memoryMode/set': method(object({ threadId: string, mode: literal('enabled', 'disabled') }), {
       ...experimental,
       run: async ({ threadId, mode }) => {
