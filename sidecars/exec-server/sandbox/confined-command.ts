@@ -1,4 +1,4 @@
-import { closeSync, openSync, statSync, unlinkSync } from 'node:fs'
+import { closeSync, openSync, unlinkSync } from 'node:fs'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
 import { pathOfText, type BytePath } from '../../protocol/path-uri.ts'
 import type { FilePolicy } from '../files/file-policy.ts'
@@ -9,6 +9,7 @@ import type { Bubblewrap } from './bubblewrap-probe.ts'
 import { closingWords, commandWords, hearingWords, TERMINAL_SCRIPT } from './command-words.ts'
 import type { HandedOver } from './handed-over.ts'
 import { inheritedDescriptors } from './inherited-descriptors.ts'
+import type { Looks } from './looks.ts'
 import type { MountPlan } from './mount-plan.ts'
 import type { MountPoints } from './mount-points.ts'
 import { ProxyBridge, type BridgePrograms } from './proxy-bridge.ts'
@@ -68,8 +69,8 @@ export class ConfinedCommand {
   async build(spec: ChildSpec, proxyEnvironment: Readonly<Record<string, string>>): Promise<ConfinedSpec> {
     const { sandbox, network, bubblewrap } = this.walling
     const { plans, covers } = this.workshop
-    const { policy, files: planned } = plans.planFor(sandbox)
-    const cwd = visibleCwd(spec, policy)
+    const { policy, files: planned, looks } = plans.planFor(sandbox)
+    const cwd = visibleCwd(spec, policy, looks)
     const undo: (() => void)[] = []
     const release = () => undo.splice(0).forEach((step) => step())
     try {
@@ -150,12 +151,12 @@ export class ConfinedCommand {
 }
 
 /** The real working directory, once it and the program are known to be there for the command. */
-function visibleCwd({ program, cwd, environment }: ChildSpec, policy: FilePolicy): BytePath {
+function visibleCwd({ program, cwd, environment }: ChildSpec, policy: FilePolicy, looks: Looks): BytePath {
   const found = findProgram(program, cwd, environment.PATH)
   if (!('path' in found)) throw systemError(found.errno)
   // Which of the two it is about is found out by whoever tells the client.
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw systemError('ENOENT')
-  const folder = realWay(pathOfText(cwd))
+  const folder = realWay(pathOfText(cwd), looks)
+  if (looks.kindOf(folder) !== 'folder') throw systemError('ENOENT')
   for (const [what, path] of [
     ['working directory', folder],
     ['program', realWay(pathOfText(found.path))],

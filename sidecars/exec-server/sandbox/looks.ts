@@ -39,6 +39,11 @@ export class Looks {
     return this.lines.get(path)
   }
 
+  /** Places that were looked at. */
+  get count(): number {
+    return this.seen.size
+  }
+
   /** Whether everything that was looked at is still as it was. */
   areTrue(): boolean {
     for (const [path, look] of this.seen) {

@@ -9,10 +9,14 @@ import { placesOrAll, type PolicyContext, type SandboxPlaces } from './sandbox-p
 export interface WallPlan {
   policy: FilePolicy
   files: MountPlan
+  /** What the plan rests on; more may be looked at with it, at once. */
+  looks: Looks
 }
 
 /** Sandbox objects that are remembered: an agent uses one or two of them over and over. */
 const MOST_KNOWN = 32
+/** From here on looking at everything again costs more than planning anew. */
+const MOST_LOOKS = 300
 
 /**
  * Plans walls, and remembers the plans. One that is remembered is used again only after every place that it rests on
@@ -37,7 +41,7 @@ export class WallPlans {
   planFor(sandbox: SandboxObject | undefined): WallPlan {
     const key = keyOf(sandbox)
     let known = this.known.get(key)
-    if (!known?.looks.areTrue()) known = this.remember(key, sandbox)
+    if (!known || known.looks.count > MOST_LOOKS || !known.looks.areTrue()) known = this.remember(key, sandbox)
     const isMountPoint = this.lookAround()
     if (!known.files || !isSame(known.mountPoints, isMountPoint)) {
       const mountPoints = new Map<BytePath, boolean>()
@@ -47,9 +51,9 @@ export class WallPlans {
         return answer
       })
       Object.assign(known, { files: known.places.globs.length === 0 ? files : undefined, mountPoints })
-      return { policy: known.policy, files }
+      return { policy: known.policy, files, looks: known.looks }
     }
-    return { policy: known.policy, files: known.files }
+    return { policy: known.policy, files: known.files, looks: known.looks }
   }
 
   private remember(key: string, sandbox: SandboxObject | undefined): Known {
