@@ -87,7 +87,7 @@ export function connectionColumns({
     {
       id: 'session',
       title: 'Session',
-      leastGridPx: 940,
+      leastGridPx: 980,
       track: 'minmax(80px, 1fr)',
       sortable: true,
       cell: (row) => row.sessionTitle !== null && <VisibleText text={row.sessionTitle} />,
@@ -95,14 +95,14 @@ export function connectionColumns({
     {
       id: 'rule',
       title: 'Rule',
-      leastGridPx: 940,
-      track: 'minmax(80px, 1fr)',
+      leastGridPx: 980,
+      track: 'minmax(112px, 1fr)',
       cell: (row) => <RuleCell row={row} name={ruleName(row)} />,
     },
     {
       id: 'bytes',
       title: 'Bytes',
-      leastGridPx: 1_090,
+      leastGridPx: 1_130,
       track: '64px',
       alignEnd: true,
       sortable: true,
@@ -111,7 +111,7 @@ export function connectionColumns({
     {
       id: 'duration',
       title: 'Duration',
-      leastGridPx: 1_090,
+      leastGridPx: 1_130,
       track: '64px',
       alignEnd: true,
       sortable: true,
