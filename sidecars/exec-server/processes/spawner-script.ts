@@ -72,7 +72,6 @@ sub launch {
 sub run {
   my ($stage, $cwd, $streams, $others, $program, $argv, $variables) = @_;
   $SIG{PIPE} = 'DEFAULT';
-  POSIX::setsid();
   for my $fd (0 .. 2) {
     my $path = $streams->[$fd];
     my $mode = $path eq '' ? POSIX::O_RDWR() : $fd == 0 ? POSIX::O_RDONLY() : POSIX::O_WRONLY();
@@ -89,6 +88,8 @@ sub run {
   chdir $cwd or return;
   %ENV = ();
   for (@$variables) { my $at = index $_, '='; $ENV{substr $_, 0, $at} = substr $_, $at + 1 }
+  # Late: a session is a group of its own for the scheduler, and begins at the end of its queue.
+  POSIX::setsid();
   exec { $program } @$argv;
 }
 
