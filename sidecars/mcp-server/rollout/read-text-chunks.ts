@@ -6,8 +6,14 @@ const READ_BYTES = 2 * 1024 * 1024
 /** Room before what is read, for the start of a line that the last read did not finish. */
 const HEAD_BYTES = 64 * 1024
 
+export interface TextChunk {
+  text: string
+  /** The same, where each character is one byte; good until the next chunk is asked for. */
+  bytes: Buffer | null
+}
+
 /** Whole lines, many at a time; the last piece may end without a line end. Throws the file system's error. */
-export async function* readTextChunks(path: string): AsyncGenerator<string> {
+export async function* readTextChunks(path: string): AsyncGenerator<TextChunk> {
   const file = await open(path, 'r')
   try {
     let current = Buffer.allocUnsafe(HEAD_BYTES + READ_BYTES)
@@ -24,10 +30,10 @@ export async function* readTextChunks(path: string): AsyncGenerator<string> {
       const bytes = behind(begun, current, bytesRead)
       const cut = bytes.lastIndexOf(10) + 1
       begun = Buffer.from(bytes.subarray(cut))
-      if (cut > 0) yield textOf(bytes.subarray(0, cut))
+      if (cut > 0) yield chunkOf(bytes.subarray(0, cut))
       ;[current, other] = [other, current]
     }
-    if (begun.length > 0) yield textOf(begun)
+    if (begun.length > 0) yield chunkOf(begun)
   } finally {
     await file.close()
   }
@@ -47,4 +53,5 @@ function behind(begun: Buffer, buffer: Buffer, bytesRead: number): Buffer {
   return buffer.subarray(HEAD_BYTES - begun.length, HEAD_BYTES + bytesRead)
 }
 
-const textOf = (bytes: Buffer): string => bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8')
+const chunkOf = (bytes: Buffer): TextChunk =>
+  isAscii(bytes) ? { text: bytes.toString('latin1'), bytes } : { text: bytes.toString('utf8'), bytes: null }

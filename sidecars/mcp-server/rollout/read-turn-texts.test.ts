@@ -188,7 +188,11 @@ it('gives a file in pieces of whole lines, characters and long lines unbroken', 
   ]
   writeFileSync(path, lines.join('\n'))
   const chunks: string[] = []
-  for await (const chunk of readTextChunks(path)) chunks.push(chunk)
+  for await (const { text, bytes } of readTextChunks(path)) {
+    chunks.push(text)
+    if (bytes) expect(bytes.toString('utf8') === text).toBe(true)
+    expect(bytes === null).toBe(/[^\x00-\x7f]/.test(text))
+  }
   expect(chunks.join('') === lines.join('\n')).toBe(true)
   expect(chunks.length).toBeGreaterThan(2)
   expect(chunks.slice(0, -1).every((chunk) => chunk.endsWith('\n'))).toBe(true)
