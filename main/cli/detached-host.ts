@@ -86,5 +86,9 @@ function readTail(fd: number): string {
   const { size } = fstatSync(fd)
   const tail = Buffer.alloc(Math.min(size, TAIL_BYTES))
   readSync(fd, tail, 0, tail.length, size - tail.length)
-  return tail.toString('utf8').trim()
+  // It introduces itself as we do.
+  return tail
+    .toString('utf8')
+    .replaceAll(/^gatehouse: /gm, '')
+    .trim()
 }

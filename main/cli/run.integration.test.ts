@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProcessView } from '../../preload/api.ts'
@@ -127,6 +127,23 @@ describe('gatehouse run', () => {
 })
 
 describe('gatehouse run without a host', () => {
+  test.each([
+    ['a file', (path: string) => writeFileSync(path, ''), 'is not a folder'],
+    [
+      'a link to nowhere',
+      (path: string) => symlinkSync('/nowhere/at/all', path),
+      'is a symbolic link that leads nowhere',
+    ],
+  ])('with %s as its data folder it fails as itself, in one sentence', async (_name, make, words) => {
+    const path = join(home.homeDir, 'odd')
+    make(path)
+    const { finished } = home.start(['run', '--', 'true'], { env: { ...home.env, GATEHOUSE_HOME: path } })
+    expect(await finished).toMatchObject({
+      exitCode: 125,
+      stderr: expect.stringContaining(`gatehouse: Gatehouse could not be started: ${path} ${words}`),
+    })
+  })
+
   test('starts one, which ends by itself when nobody needs it', async () => {
     expect((await home.run(['run', '--', 'sh', '-c', 'exit 7'])).exitCode).toBe(7)
     const { pid, kind } = await home.status()
