@@ -83,7 +83,7 @@ test('a session that the window starts is a row with its first words, and its ne
   })
   const said = news.filter(({ method }) => method === 'item/agentMessage/delta').map(({ params }) => params.delta)
   expect(said.join('')).toBe('Hello there.')
-  const { data } = await call('thread/items/list', { threadId })
+  const { data } = await call('thread/items/list', { threadId, sortDirection: 'desc' })
   expect(data.map(({ item }) => item.type)).toEqual(['agentMessage', 'userMessage'])
 })
 
