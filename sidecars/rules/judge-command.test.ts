@@ -348,6 +348,12 @@ describe('shell text', () => {
     "x=`echo 'a`; rm -rf x; `b'`",
     'x=$\nrm -rf x',
     'ls; x=$ rm -rf x',
+    'rm >/dev/null -rf x',
+    'c=rm; $c 2>&1 -rf x',
+    'ls | rm <f -rf x',
+    'rm <<E -rf x\na\nE',
+    'ls &>/dev/null rm -rf x',
+    "echo $'a\\'; rm -rf x #'",
   ])('denies %j, which the grammar reads in another way than a shell', (text) => {
     expectVerdict(text, 'deny')
   })
@@ -363,10 +369,22 @@ describe('shell text', () => {
     'ls; y=a x=$\ntouch x',
     'ls; x=$\\\ntouch x',
     'cat <<EOF\nx\nEOF#`touch x`',
+    "echo $'a\\'; touch x #'",
+    "x=$'a\\'; touch x #'; ls",
+    "case $'a\\'; touch x #' in a) ls;; esac",
+    'ls &>/dev/null touch x',
     'cat <<EOF\nx\nEOF #\n$(touch x)',
   ])('never allows %j, where the grammar sees less than a shell runs', expectNeverAllowed)
   it('allows plain substitutions in backquotes and variables of every kind', () => {
-    for (const text of ['x=`git log -1`; ls', 'x=$#; ls', 'x="$y"; ls', 'x=a$y${z}; ls', 'x="a $ b"; ls'])
+    for (const text of [
+      "ls $'a\\t'",
+      "x=$'a\\\\'; ls",
+      'x=`git log -1`; ls',
+      'x=$#; ls',
+      'x="$y"; ls',
+      'x=a$y${z}; ls',
+      'x="a $ b"; ls',
+    ])
       expectVerdict(text, 'allow')
   })
 

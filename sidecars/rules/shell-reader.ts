@@ -15,6 +15,8 @@ const PREFIXES = /(^|[\s;&|(){}`])((?:(?:!|time(?:\s+-p)?|coproc(?:\s+\w+(?=\s+[
 const COMPOUND = /[{(]|\[\[|(?:if|while|until|for|case|select|function)\s|\w+\s*\(\)/y
 /** Two parentheses that a shell may take for one in another; those of a `for` it does not. */
 const TWO_PARENTHESES = /\((?<!\bfor\s*\()(?=\()/g
+/** `$'…'` with a quote in it: a shell that does not know it reads a dollar sign and what single quotes hold. */
+const QUOTE_IN_ANSI = /\$'(?:[^'\\]|\\[^'])*\\'/
 /** A dollar sign that is only itself; the grammar takes what follows in the next line for its variable. */
 const BARE_DOLLAR = /(?<!\\)\$(?=\s)/g
 
@@ -61,7 +63,8 @@ const withoutPrefixes = (text: string): string =>
  */
 function otherHints(text: string): string[] {
   const split = text.replaceAll(TWO_PARENTHESES, '( ').replaceAll(BARE_DOLLAR, '\\$')
-  return split === text ? [] : [split]
+  const unknowing = QUOTE_IN_ANSI.test(text) ? text.replaceAll("$'", "\\$'") : text
+  return [split, unknowing].filter((other) => other !== text)
 }
 
 const nothing = (): ReadText => ({ commands: [], unclear: [], writes: [], inputs: [], hints: [] })

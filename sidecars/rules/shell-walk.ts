@@ -38,6 +38,8 @@ const ONE_WORD = /^(?:\\[^]|[^\s\\;&|<>()`])*$/
 const A_VARIABLE = /^\s*\$(?:\w+|[@*#?$!-])$/
 const A_VARIABLE_IN_BRACES = /^\s*\$\{\w+\}$/
 const ANY = /^/
+/** For a shell that does not know `$'…'` it ends at the first quote, also at one behind a backslash. */
+const SAME_IN_ALL_SHELLS = /^\$'(?:[^\\]|\\[^'])*'$/
 /** Kinds of node that a word can be made of when its value does not matter, since reading it changes nothing. */
 const HARMLESS_PARTS: Readonly<Record<string, RegExp>> = {
   word: ONE_WORD,
@@ -48,7 +50,7 @@ const HARMLESS_PARTS: Readonly<Record<string, RegExp>> = {
   simple_expansion: A_VARIABLE,
   expansion: A_VARIABLE_IN_BRACES,
   raw_string: ANY,
-  ansi_c_string: ANY,
+  ansi_c_string: SAME_IN_ALL_SHELLS,
   string: ANY,
   string_content: ANY,
   concatenation: ANY,
@@ -197,7 +199,27 @@ export class ShellWalk {
       else if (child.type.endsWith('_redirect')) now = now.join(this.runRedirect(child, state.join(now), depth))
       else now = this.run(child, now, depth + 1)
     }
+    this.hintBehind(node, now)
     return mayFailToOpen(node) ? now.join(state) : now
+  }
+
+  /**
+   * Words behind a redirection belong to the command in front of it, or to none where `&>` is a `&` and a `>`; the
+   * grammar takes them for further files.
+   */
+  private hintBehind(node: Node, state: ShellState): void {
+    const lookup = (name: string) => state.someValuesOf(name)
+    const behind = node.children
+      .flatMap((child) => [
+        ...(child?.childrenForFieldName('destination').slice(1) ?? []),
+        ...(child?.childrenForFieldName('argument') ?? []),
+      ])
+      .map((word) => (word ? possibleWords(word, lookup)?.[0] : undefined))
+    if (behind.length === 0) return
+    let command = node.childForFieldName('body')
+    while (command && command.type !== 'command') command = command.namedChildren.at(-1) ?? null
+    const lines = command ? (linesOf(this.commandWords(command, state, 0, lookup)) ?? []) : []
+    this.read.hints.push(behind, ...lines.map((line) => [...line, ...behind]))
   }
 
   private runRedirect(redirect: Node, state: ShellState, depth: number): ShellState {

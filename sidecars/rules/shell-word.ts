@@ -168,12 +168,14 @@ const ANSI_ESCAPES: Record<string, string> = {
   t: '\t',
   v: '\v',
   '\\': '\\',
-  "'": "'",
   '"': '"',
   '?': '?',
 }
 
-/** `$'…'`; undefined for what depends on the locale or ends the word early (bytes above 0x7f, NUL, `\c`). */
+/**
+ * `$'…'`; undefined for what depends on the locale or ends the word early (bytes above 0x7f, NUL, `\c`), and for a quote
+ * in it, where shells that do not know it end it.
+ */
 function readAnsiC(body: string): string | undefined {
   let text = ''
   for (let i = 0; i < body.length; i++) {
@@ -182,6 +184,7 @@ function readAnsiC(body: string): string | undefined {
       continue
     }
     const rest = body.slice(i + 1)
+    if (rest[0] === "'") return undefined
     const simple = ANSI_ESCAPES[rest[0] ?? '']
     if (simple !== undefined) {
       text += simple

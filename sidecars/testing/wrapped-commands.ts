@@ -158,6 +158,10 @@ export const WRAPPERS: Record<string, (tree: Tree) => Tree> = {
   'output of a descriptor': asText((text) => `ls > >(${text}\n)`),
   'both streams piped': asText((text) => `ls |& { ${text}\n}`),
   'redirection in front': asText((text) => `2>/dev/null bash -c ${quote(text)}`),
+  'redirection in between': inText(([program, rest]) => `${program} 2>/dev/null ${rest}`),
+  'input in between': inText(([program, rest]) => `${program} <<< x ${rest}`),
+  'here-document in between': inText(([program, rest]) => `${program} <<END ${rest}\nx\nEND\n`),
+  'what only some shells know': inText(([program, rest]) => `ls &>/dev/null ${program} ${rest}`),
   'carriage return': asText((text) => `ls\r\n${text}`),
   'escaped line end': asText((text) => `ls \\\n; ${text}`),
 }
