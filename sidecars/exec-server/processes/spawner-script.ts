@@ -10,8 +10,8 @@ export const MAX_INHERITED = 8
  * fifty to two hundred.
  *
  * On its standard input: 4 bytes of length, then fields with a zero byte between them: id, folder, the paths of
- * stdin, stdout and stderr (stdin empty for none), paths of further descriptors with commas between them, the
- * number of arguments, program, arguments, variables. On its standard output lines: `ready`, `started ID PID`,
+ * stdin, stdout and stderr (stdin empty for none), further descriptors as PATH:DEVICE:INODE with commas between them,
+ * the number of arguments, program, arguments, variables. On its standard output lines: `ready`, `started ID PID`,
  * `failed ID ERRNO STAGE`, `ended ID STATUS`. The end of its input means that the server is gone: then
  * it kills the groups of everything that runs.
  *
@@ -80,8 +80,12 @@ sub run {
     return unless defined $opened && $opened == $fd;
   }
   my $fd = 3;
-  for my $path (@$others) {
+  for my $handed (@$others) {
+    my ($path, $device, $inode) = split /:/, $handed;
     open(my $other, '<', $path) or return;
+    # Where /proc belongs to other numbers of processes, it would be somebody else's.
+    my @found = stat $other;
+    return unless @found && $found[0] == $device && $found[1] == $inode;
     POSIX::dup2(fileno $other, $fd++) or return;
   }
   $$stage = ${FAILED_PROGRAM};
@@ -144,6 +148,7 @@ for (;;) {
     my @fields = split /\\0/, substr($asked, 4, $size), -1;
     substr($asked, 0, 4 + $size) = '';
     launch(@fields);
+    undef $asked, $asked = '' if $size > 262144 && !length $asked;
   }
 }
 kill 'KILL', $_->[1], -$_->[1] for values %starting, values %living;

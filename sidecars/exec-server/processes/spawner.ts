@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { fstatSync } from 'node:fs'
 import { getSystemErrorName } from 'node:util'
 import type { ChildExit, ChildSpec } from './child.ts'
 import { signalName } from './exit-status.ts'
@@ -174,7 +175,7 @@ function requestOf(
     streams.stdin ?? '',
     streams.stdout,
     streams.stderr,
-    inheritedFds.map((fd) => `/proc/${process.pid}/fd/${fd}`).join(','),
+    inheritedFds.map(handedOver).join(','),
     String(argv.length),
     program,
     ...argv,
@@ -185,6 +186,12 @@ function requestOf(
   request.writeUInt32BE(sizeBytes, 0)
   request.write(text, 4, sizeBytes, 'utf8')
   return request
+}
+
+/** Where the spawner finds a descriptor of ours, and how it knows that it is this one. */
+function handedOver(fd: number): string {
+  const { dev, ino } = fstatSync(fd, { bigint: true })
+  return `/proc/${process.pid}/fd/${fd}:${dev}:${ino}`
 }
 
 /** The status of wait(2): a signal in the low seven bits, otherwise a code in the byte above. */
