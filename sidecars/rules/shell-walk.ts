@@ -1,8 +1,14 @@
 import type { Node } from 'web-tree-sitter'
 import { backquotedIn, otherwiseRead } from './backquotes.ts'
+import { linesOf } from './command-lines.ts'
+import { describe, shorten } from './describe-node.ts'
 import type { Effort } from './effort.ts'
-import { isCommandVariable, isHarmlessVariable } from './harmless-environment.ts'
+import { isCommandVariable } from './harmless-environment.ts'
+import { isHarmlessPart } from './harmless-word.ts'
+import { HEREDOC_PARTS, noteHeredoc } from './here-document.ts'
 import type { ReadText } from './read-text.ts'
+import { isHarmlessAssignment, readAssignment } from './shell-assignment.ts'
+import { alwaysOpens, mayFailToOpen } from './shell-redirect.ts'
 import { ShellState } from './shell-state.ts'
 import { isPlainTest } from './shell-test.ts'
 import {
@@ -33,28 +39,6 @@ const KEYWORDS = new Set([
   'case',
   'esac',
 ])
-/** The grammar skips blanks and line ends in some of them, where a shell ends the word and runs what follows. */
-const ONE_WORD = /^(?:\\[^]|[^\s\\;&|<>()`])*$/
-const A_VARIABLE = /^\s*\$(?:\w+|[@*#?$!-])$/
-const A_VARIABLE_IN_BRACES = /^\s*\$\{\w+\}$/
-const ANY = /^/
-/** For a shell that does not know `$'…'` it ends at the first quote, also at one behind a backslash. */
-const SAME_IN_ALL_SHELLS = /^\$'(?:[^\\]|\\[^'])*'$/
-/** Kinds of node that a word can be made of when its value does not matter, since reading it changes nothing. */
-const HARMLESS_PARTS: Readonly<Record<string, RegExp>> = {
-  word: ONE_WORD,
-  number: ONE_WORD,
-  extglob_pattern: ONE_WORD,
-  variable_name: ANY,
-  special_variable_name: ANY,
-  simple_expansion: A_VARIABLE,
-  expansion: A_VARIABLE_IN_BRACES,
-  raw_string: ANY,
-  ansi_c_string: SAME_IN_ALL_SHELLS,
-  string: ANY,
-  string_content: ANY,
-  concatenation: ANY,
-}
 /** What a node takes to be followed, in units of effort. */
 const NODE_EFFORT = 10
 /** Deeper nesting, more nodes and more calls than this are not followed one by one. */
@@ -62,8 +46,6 @@ const DEEPEST = 60
 const MOST_NODES = 30_000
 const DEEPEST_CALL = 8
 const MOST_CALLS = 200
-/** Different command lines that one command can become through its variables. */
-const MOST_LINES = 32
 /** Times around a loop until everything is known that it does to variables. */
 const MOST_ROUNDS = 4
 
@@ -481,12 +463,7 @@ export class ShellWalk {
     const stack: Node[] = [word]
     for (let node = stack.pop(); node; node = stack.pop()) {
       if (node.type === 'command_substitution') continue
-      // A dollar sign with a blank behind it is only text between double quotes.
-      const isText = node.type === 'simple_expansion' && node.parent?.type === 'string'
-      const isPlain =
-        isText || (HARMLESS_PARTS[node.type]?.test(node.text) && (node.type !== 'concatenation' || isUnbroken(node)))
-      // Patterns are one token for the grammar, whatever is in them.
-      if (!isPlain || (node.namedChildCount === 0 && /`|\$\(/.test(node.text))) this.note(describe(node))
+      if (!isHarmlessPart(node)) this.note(describe(node))
       for (const child of node.namedChildren) if (child) stack.push(child)
     }
     this.runInside(word, state, depth)
@@ -565,8 +542,7 @@ export class ShellWalk {
 
   /** Output thrown away or joined to another stream changes no file; every other redirection might. */
   private noteRedirect(redirect: Node, state: ShellState): void {
-    const text = redirect.text.replaceAll(/\s/g, '')
-    if (ALWAYS_OPENS.test(text)) return
+    if (alwaysOpens(redirect)) return
     const operator = redirect.children.find((child) => child && !child.isNamed)?.type
     const target = redirect.childForFieldName('destination')
     const isLast = target !== null && redirect.namedChildren.at(-1)?.equals(target)
@@ -595,30 +571,6 @@ export class ShellWalk {
 const isWordOf = (child: Node): boolean =>
   child.isNamed && child.type !== 'variable_assignment' && !child.type.endsWith('redirect')
 
-/** Every line that words with these values can become; undefined when there are too many. */
-function linesOf(words: readonly (readonly string[] | undefined)[]): (string | undefined)[][] | undefined {
-  let lines: (string | undefined)[][] = [[]]
-  for (const texts of words) {
-    if (texts && texts.length * lines.length > MOST_LINES) return undefined
-    const [text, ...others] = texts ?? [undefined]
-    if (others.length > 0) lines = lines.flatMap((line) => texts!.map((one) => [...line, one]))
-    else if (texts?.length === 0) lines = []
-    else for (const line of lines) line.push(text)
-  }
-  return lines
-}
-
-/** What thrown away output, no input and joined streams look like without blanks. */
-const ALWAYS_OPENS = /^(\d?>>?|&>>?)\/dev\/null$|^\d?>&[12]$|^\d?<\/dev\/null$/
-
-/** A shell does not run what it cannot open the files for, and goes on behind it. */
-function mayFailToOpen(node: Node): boolean {
-  return node.children.some(
-    (child) =>
-      child !== null && child.type.endsWith('_redirect') && !ALWAYS_OPENS.test(child.text.replaceAll(/\s/g, '')),
-  )
-}
-
 /** What is followed wherever it stands. */
 const FOLLOWED = new Set(
   [
@@ -628,7 +580,6 @@ const FOLLOWED = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 const SUBSTITUTIONS = new Set(['command_substitution', 'process_substitution'])
-const HEREDOC_PARTS = new Set(['heredoc_start', 'heredoc_end', 'file_descriptor', 'comment'])
 
 const joinAll = (states: readonly ShellState[]): ShellState => states.reduce((joined, state) => joined.join(state))
 
@@ -636,18 +587,6 @@ const joinAll = (states: readonly ShellState[]): ShellState => states.reduce((jo
 function isOpening({ text, previousSibling }: Node): boolean {
   if (/^(\{\s*)+$/.test(text)) return true
   return (ASSIGNMENT.test(text) || /^[{!\s]+$/.test(text)) && previousSibling !== null && isOpening(previousSibling)
-}
-
-function readAssignment(assignment: Node): [name: string, value: string | undefined] {
-  const value = assignment.childForFieldName('value')
-  const isPlain = assignment.children.some((child) => child?.type === '=')
-  const text = value ? staticWord(value) : ''
-  return [assignment.childForFieldName('name')?.text ?? '', isPlain ? text : undefined]
-}
-
-function isHarmlessAssignment(assignment: Node): boolean {
-  const [name, value] = readAssignment(assignment)
-  return value !== undefined && isHarmlessVariable(name, value)
 }
 
 /** Kinds of node that hold no command, so that nothing is asked of the parser about them. */
@@ -660,51 +599,4 @@ function pushChildren(node: Node, stack: Node[]): void {
     const child = children[i]
     if (child && (!LEAVES.has(child.type) || (child.type !== 'comment' && child.namedChildCount > 0))) stack.push(child)
   }
-}
-
-/**
- * A here-document is data when its word is quoted or nothing in it can expand, and when it ends where a
- * shell would end it: the grammar is laxer there, and what follows the end is run.
- */
-function noteHeredoc(redirect: Node, body: Node, text: string, note: (what: string) => void): void {
-  const find = (type: string) => redirect.namedChildren.find((child) => child?.type === type)
-  const [, quote = '', word = ''] = /^(['"]?)(\w+)\1$/.exec(find('heredoc_start')?.text ?? '') ?? []
-  const end = find('heredoc_end')
-  const stripsTabs = redirect.children.some((child) => child?.type === '<<-')
-  const isEnd = (line: string) => (stripsTabs ? line.replace(/^\t+/, '') : line) === word
-  const endsWell =
-    end?.text === word &&
-    (end.startPosition.column === 0 || stripsTabs) &&
-    /^(\n|$)/.test(text.slice(end.endIndex, end.endIndex + 1))
-  if (word === '' || !endsWell || body.text.split('\n').some(isEnd))
-    note('it holds a here-document whose end is unclear')
-  else if (quote === '' && /[$`\\]/.test(body.text)) note('it holds a here-document that expands')
-}
-
-const NAMES: Record<string, string> = {
-  variable_assignment: 'sets a variable',
-  variable_assignments: 'sets variables',
-  declaration_command: 'declares or exports a variable',
-  unset_command: 'unsets a variable',
-  function_definition: 'defines a function',
-  if_statement: 'holds an "if"',
-  while_statement: 'holds a loop',
-  for_statement: 'holds a loop',
-  c_style_for_statement: 'holds a loop',
-  case_statement: 'holds a "case"',
-  test_command: 'holds a test',
-  herestring_redirect: 'redirects (a here-string)',
-  heredoc_redirect: 'redirects (a here-document)',
-  ERROR: 'holds a part that is no shell text',
-}
-
-function describe(node: Node): string {
-  const name = NAMES[node.type]
-  return name === undefined
-    ? `it holds ${JSON.stringify(shorten(node.text))} (${node.type.replaceAll('_', ' ')})`
-    : `it ${name}`
-}
-
-function shorten(text: string): string {
-  return text.length <= 80 ? text : `${text.slice(0, 79)}…`
 }
