@@ -68,7 +68,7 @@ function officialExecutable() {
 function downloadOfficial(say) {
   const script = join(root, 'node_modules/electron/install.js')
   if (!existsSync(script)) throw new RuntimeError(5, 'node_modules/electron is missing: run "npm ci" first')
-  say('downloading Electron (first start only)')
+  say('downloading Electron (once; where that cannot be, GATEHOUSE_ELECTRON=fallback saves the attempt)')
   const install = spawnSync(process.execPath, [script], { encoding: 'utf8', timeout: OFFICIAL_LIMIT_MS })
   if (install.status !== 0) say(`  ${lastLine(install.stderr) ?? `the download stopped (${install.signal})`}`)
   return officialExecutable()
@@ -78,7 +78,8 @@ function lastLine(text) {
   return (text ?? '')
     .split('\n')
     .find((line) => /error|failed/i.test(line))
-    ?.trim()
+    ?.replace(/^\s*(?:\w*Error: )?/, '')
+    .trim()
 }
 
 function checkLibraries(executable) {

@@ -2,7 +2,7 @@ import { cleanup, fireEvent, screen, waitFor, within } from '@testing-library/re
 import { afterEach, expect, it } from 'vitest'
 import { renderWithHost, settle } from '../testing/render-with-host.tsx'
 import { ScriptedHost, type Script } from '../testing/scripted-host.ts'
-import { snapshot } from '../testing/view-fixtures.ts'
+import { rule, snapshot } from '../testing/view-fixtures.ts'
 import { RulesPage } from './rules-page.tsx'
 
 afterEach(cleanup)
@@ -75,4 +75,27 @@ it('says beside a rule being written what it would have matched', async () => {
       screen.getByText(/It would have matched 12 requests of the last 30 days, 2 of them denied, such as npm ci\./),
     ).toBeTruthy(),
   )
+})
+
+it('draws a long list of rules in steps; the search and a link find what is not drawn', async () => {
+  const rules = Array.from({ length: 250 }, (_, i) =>
+    rule({
+      id: `rul_${i}`,
+      source: 'a.rules',
+      line: i + 1,
+      text: `prefix_rule(pattern=["tool-${i}."])`,
+      words: `Allow tool-${i}.`,
+    }),
+  )
+  const host = new ScriptedHost(snapshot({ rules }))
+  const { container } = await renderWithHost(host, <RulesPage id="rul_249" />)
+  const rows = (): number => container.querySelectorAll('.rule-row').length
+  expect([rows(), container.querySelector('.rule-row.chosen')?.textContent]).toEqual([
+    101,
+    expect.stringContaining('tool-249.'),
+  ])
+  fireEvent.click(screen.getByText('Show more of 250 rules'))
+  expect(rows()).toBe(201)
+  fireEvent.change(screen.getByRole('searchbox', { name: 'Search rules' }), { target: { value: 'tool-240.' } })
+  await waitFor(() => expect(rows()).toBe(1))
 })

@@ -1,6 +1,8 @@
 /** Rules: commands and hosts, what is wrong in the files, a test box, and a place to write one. */
 import { useState, type ReactNode } from 'react'
+import { Button } from '../components/button.tsx'
 import { PageBody, PageHead } from '../components/page.tsx'
+import { countOf } from '../components/quantities.ts'
 import { SearchField } from '../components/search-field.tsx'
 import { EmptyState } from '../components/states.tsx'
 import { ToggleChip } from '../components/chip.tsx'
@@ -30,6 +32,9 @@ const FILTERS: readonly { id: RuleFilter; title: string }[] = [
   { id: 'flagged', title: 'With a remark' },
 ]
 
+/** Imported lists hold thousands; the search finds what is not drawn, too. */
+const ROWS_A_STEP = 100
+
 export function RulesPage({ id }: { id: string | null }): ReactNode {
   const invoke = useInvoke()
   const toasts = useToasts()
@@ -39,8 +44,10 @@ export function RulesPage({ id }: { id: string | null }): ReactNode {
   const [kind, setKind] = useState<RuleKind>(chosenKind ?? 'command')
   const [query, setQuery] = useState('')
   const [filter, setFilter] = useState<RuleFilter>('all')
+  const [limit, setLimit] = useState(ROWS_A_STEP)
   const found = filterRules(rules, kind, query)
   const shown = found.filter((rule) => passesFilter(rule, filter))
+  const drawn = shown.filter((rule, index) => index < limit || rule.id === id)
   const count = (of: RuleKind): number => rules.filter((rule) => rule.kind === of).length
 
   const add = async (text: string): Promise<string | null> => {
@@ -106,10 +113,15 @@ export function RulesPage({ id }: { id: string | null }): ReactNode {
               </EmptyState>
             ) : (
               <ul>
-                {shown.map((rule) => (
+                {drawn.map((rule) => (
                   <RuleRow key={rule.id} rule={rule} isChosen={rule.id === id} />
                 ))}
               </ul>
+            )}
+            {drawn.length < shown.length && (
+              <Button tone="quiet" onClick={() => setLimit(limit + ROWS_A_STEP)}>
+                Show more of {countOf(shown.length, 'rule')}
+              </Button>
             )}
           </div>
         </section>
