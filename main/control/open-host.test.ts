@@ -115,8 +115,20 @@ test('a run folder that was removed is made anew: no second host can start, and 
   opened = await openHost(options)
   rmSync(lockDir, { recursive: true })
   await vi.waitUntil(async () => (await readLiveHostFile(lockDir))?.instanceId === 'host_1', { timeout: 20_000 })
-  expect(calls).toEqual(['start', expect.stringMatching(/run was removed while Gatehouse ran\. Restart Gatehouse: /)])
+  expect([...new Set(calls)]).toEqual([
+    'start',
+    expect.stringMatching(/run were removed while Gatehouse ran\. Restart Gatehouse: /),
+  ])
   await expect(open(create)).rejects.toBeInstanceOf(HostRunningError)
+})
+
+test('sockets that a cleaner of old files took away are told of', async () => {
+  const { create } = recordingHost()
+  const options = { kind: 'headless', dataDir, create, requestStop: () => {}, log: () => {}, lookAfterMs: 5 } as const
+  opened = await openHost(options)
+  rmSync(join(lockDir, 'control.sock'))
+  await vi.waitUntil(() => calls.length > 1, { timeout: 20_000 })
+  expect(calls[1]).toContain('Restart Gatehouse: agents and the command line cannot reach it any more.')
 })
 
 test('a host that can be reached is not waited for', async () => {

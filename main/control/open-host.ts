@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FeedBatch, FeedSnapshot, SidecarView } from '../../preload/api.ts'
 import { GATEHOUSE_VERSION } from '../../sidecars/protocol/version.ts'
@@ -66,7 +67,7 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
     undo.push((deadlineMs) => host.stop(deadlineMs))
     const controlToken = randomBytes(32).toString('base64url')
     const control = await startControlServer({
-      path: join(folders.runDir, 'control.sock'),
+      path: join(folders.runDir, CONTROL_SOCKET),
       host,
       controlToken,
       agentToken: host.agentToken,
@@ -91,7 +92,7 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
         instanceId: host.instanceId,
         version: GATEHOUSE_VERSION,
         kind,
-        controlSocket: join(folders.runDir, 'control.sock'),
+        controlSocket: join(folders.runDir, CONTROL_SOCKET),
         controlToken,
         agentToken: host.agentToken,
         appServerToken: host.appServerToken,
@@ -117,6 +118,8 @@ export async function openHost<H extends OpenableHost>(options: OpenHostOptions<
   }
 }
 
+const CONTROL_SOCKET = 'control.sock'
+
 /** A cleaner of old files, or a hand, may remove the run folder of a host that works. */
 const LOOK_AFTER_MS = 5_000
 
@@ -126,17 +129,18 @@ const LOOK_AFTER_MS = 5_000
  */
 async function retakeLostLock(
   lock: HostLock,
-  { dataDir, lockDir }: HostFolders,
+  { dataDir, lockDir, runDir }: HostFolders,
   host: OpenableHost,
   log: (message: string) => void,
 ): Promise<HostLock | undefined> {
   try {
-    if (lock.isHeld()) return undefined
-    prepareHostFolders(dataDir)
-    const retaken = await acquireHostLock(lockDir, log)
+    const isHeld = lock.isHeld()
+    if (isHeld && existsSync(join(runDir, CONTROL_SOCKET))) return undefined
+    if (!isHeld) prepareHostFolders(dataDir)
+    const retaken = isHeld ? undefined : await acquireHostLock(lockDir, log)
     host.notify(
       'run-folder',
-      `${lockDir} was removed while Gatehouse ran. Restart Gatehouse: agents and the command line cannot reach it any more.`,
+      `Files in ${runDir} were removed while Gatehouse ran. Restart Gatehouse: agents and the command line cannot reach it any more.`,
     )
     return retaken
   } catch (error) {
