@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { toPathUri } from '../../protocol/path-uri.ts'
+import { READ_ONLY, sandboxOf } from '../../testing/confined-commands.ts'
 import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
 import { ExecWireClient } from '../../testing/exec-wire-client.ts'
 
@@ -91,6 +93,22 @@ describe.runIf(process.platform === 'linux')('a process that the helper starts',
       await process.closed()
       expect([process.exitCode, process.text()]).toEqual([i, `${i}\n`])
     }
+  })
+
+  it('gets its walls', async () => {
+    const { client, spawner } = await startWithSpawner()
+    const sandbox = sandboxOf({ root: folder, entries: READ_ONLY })
+    const script = 'touch here || echo kept out; sleep 986.4'
+    const options = { cwd: toPathUri(folder), env: { PATH: '/usr/bin:/bin' }, sandbox }
+    const process = await client.run(['bash', '-c', script], options).running()
+    await process.said('kept out\n')
+    expect((await process.started).result).toMatchObject({ sandboxType: 'linuxSeccomp' })
+    expect(pgrep('-P', String(spawner), '-x', 'bwrap')).toHaveLength(1)
+    expect(existsSync(join(folder, 'here'))).toBe(false)
+    await process.terminate()
+    await process.closed()
+    expect(process.exitCode).toBe(137)
+    await expect.poll(() => sleepers('986.4'), SOON).toEqual([])
   })
 
   it('that cannot be executed is refused with the reason', async () => {
