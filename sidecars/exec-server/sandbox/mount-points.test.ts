@@ -1,9 +1,10 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { BytePath } from '../../protocol/path-uri.ts'
+import { readProcStat } from '../life/proc-stat.ts'
 import { MountPoints, sweepMountPoints } from './mount-points.ts'
 import { MountRegister } from './mount-register.ts'
 
@@ -104,8 +105,23 @@ describe('several servers', () => {
     dead.take(point)
     living.take(point)
     const [place] = readdirSync(join(folder, 'register'))
-    mkdirSync(join(folder, 'register', `${place}.lock`))
+    symlinkSync(`${child.pid}-0`, join(folder, 'register', `${place}.lock`))
     living.giveBack(point)
+    expect(existsSync(point)).toBe(false)
+    expect(readdirSync(join(folder, 'register'))).toEqual([])
+  })
+
+  it('wait for each other, however long the other one takes', () => {
+    const [first, second] = [pointsOf(mine), pointsOf(other)]
+    first.take(point)
+    second.take(point)
+    const [place] = readdirSync(join(folder, 'register'))
+    const lock = join(folder, 'register', `${place}.lock`)
+    const holder = spawn('sh', ['-c', 'sleep 0.4; touch "$1"; rm "$0"', lock, join(folder, 'released')])
+    symlinkSync(`${holder.pid}-${readProcStat(holder.pid!)?.startTicks}`, lock)
+    first.giveBack(point)
+    expect([existsSync(join(folder, 'released')), existsSync(point)]).toEqual([true, true])
+    second.giveBack(point)
     expect(existsSync(point)).toBe(false)
   })
 })

@@ -13,8 +13,12 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
+  renameSync,
   rmdirSync,
+  rmSync,
   statSync,
+  symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -24,8 +28,8 @@ import { nodePath } from '../files/byte-path.ts'
 import { readProcStat } from '../life/proc-stat.ts'
 
 const SHARED_MEMORY = '/dev/shm'
-/** Holders keep a lock for microseconds; one that is older belongs to a process that was killed. */
-const LOCK_LIMIT_MS = 200
+/** Holders keep a lock for microseconds, and a dead one is known as such; this long nobody waits for one that is stopped. */
+const LOCK_LIMIT_MS = 10_000
 
 export class MountRegister {
   private readonly self: string
@@ -117,32 +121,54 @@ export class MountRegister {
     let names: string[] = []
     quietly(() => (names = readdirSync(place)))
     return names.filter((name) => {
-      const [pid = '', start] = name.split('-')
-      if (readProcStat(Number(pid))?.startTicks === start) return true
+      if (isAlive(name)) return true
       quietly(() => unlinkSync(join(place, name)))
       return false
     })
   }
 
+  /** Alone among all servers. The lock is a link that says who has it. */
   private locked<T>(place: string, act: () => T): T {
     const lock = `${place}.lock`
     const giveUpAtMs = performance.now() + LOCK_LIMIT_MS
     for (;;) {
       try {
-        mkdirSync(lock)
+        symlinkSync(this.self, lock)
         break
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return act()
-        if (performance.now() > giveUpAtMs) break
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+        const isOver = performance.now() > giveUpAtMs
+        if (isOver || isOfDead(lock)) takeAway(lock, this.self)
+        else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
       }
     }
     try {
       return act()
     } finally {
-      quietly(() => rmdirSync(lock))
+      quietly(() => unlinkSync(lock))
     }
   }
+}
+
+function isOfDead(lock: string): boolean {
+  let holder: string | undefined
+  quietly(() => (holder = readlinkSync(lock)))
+  return holder !== undefined && !isAlive(holder)
+}
+
+/** Under another name first, so that of several who wait only one does it. */
+function takeAway(lock: string, self: string): void {
+  const aside = `${lock}.${self}`
+  quietly(() => {
+    renameSync(lock, aside)
+    rmSync(aside, { recursive: true })
+  })
+}
+
+/** @param name of an entry: the process and when it was started */
+function isAlive(name: string): boolean {
+  const [pid = '', start] = name.split('-')
+  return readProcStat(Number(pid))?.startTicks === start
 }
 
 function quietly(act: () => void): void {
