@@ -47,9 +47,11 @@ export function FileChangeBlock({ changes }: { changes: readonly FileChange[] })
 
 /** One file's diff, or its whole content. */
 export function Diff({ text, path }: { text: string; path: string }): ReactNode {
+  // The end of the last line begins no line of its own.
+  const lines = text.replace(/\n$/, '').split('\n')
   return (
     <div className="diff" role="group" aria-label={`Changes in ${path}`} tabIndex={0}>
-      {text.split('\n').map((line, index) => (
+      {lines.map((line, index) => (
         <div key={index} className={`diff-line ${diffKind(line)}`} dir="ltr">
           {drawSlice(line, findHiddenCharacters(line, { allowLineBreaksAndTabs: true }), 0, line.length)}
         </div>

@@ -48,14 +48,18 @@ export function subjectLine(subject: Subject): string {
     case 'connection':
       return hostAndPort(subject.host, subject.port)
     case 'fileChange': {
-      const [first] = subject.changes
+      // The one to look at twice names them all.
+      const first = subject.changes.find(({ outsideRoots }) => outsideRoots) ?? subject.changes[0]
       if (!first) return 'no file'
       return subject.changes.length === 1
         ? first.path
         : `${first.path} and ${countOf(subject.changes.length - 1, 'more file')}`
     }
-    case 'toolUse':
-      return subject.toolName
+    case 'toolUse': {
+      // A path, a command or an address, as far as tools of others go.
+      const about = Object.values(Object(subject.input) as object).find((value) => typeof value === 'string')
+      return about === undefined ? subject.toolName : `${subject.toolName} ${about}`
+    }
     case 'elicitation':
       return subject.message
     case 'question':

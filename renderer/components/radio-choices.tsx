@@ -1,5 +1,6 @@
 /** One of several, as radio buttons, for a fieldset of settings: the words of each and what choosing it opens up. */
 import type { ReactNode } from 'react'
+import './radio-choices.css'
 
 export interface RadioChoice<V extends string> {
   value: V
