@@ -49,8 +49,6 @@ export interface ModelInfo {
   defaultVerbosity: string | null
   parallelToolCalls: boolean
   applyPatch: boolean
-  /** False for a slug nobody knows: a warning goes out and defaults apply. */
-  known: boolean
 }
 
 /** What the engine needs of the exec server. */

@@ -48,7 +48,6 @@ export function modelInfo(slug: string): ModelInfo {
     defaultVerbosity: known ? 'low' : null,
     parallelToolCalls: true,
     applyPatch: true,
-    known: known !== undefined,
   }
 }
 
