@@ -24,6 +24,9 @@ use strict;
 use POSIX ();
 $0 = 'gatehouse-spawner';
 $SIG{PIPE} = 'IGNORE';
+# The signals of a terminal that the server was started on do not reach it. No session of its own: that would
+# make it a stranger to the scheduler, which gives both their turns sooner when they are one.
+setpgrp;
 
 # Whatever the server had open for its other children.
 opendir(my $folder, '/proc/self/fd') or exit 3;

@@ -145,6 +145,13 @@ describe.runIf(process.platform === 'linux')('the helper that starts processes',
     expect(spawners(server)).not.toContain(spawner)
   })
 
+  it('does not hear the signals that a terminal sends to the server', async () => {
+    const { server, spawner } = await startWithSpawner()
+    const groupOf = (pid: number) => execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+    expect(groupOf(spawner)).toBe(String(spawner))
+    expect(groupOf(server.pid)).not.toBe(String(spawner))
+  })
+
   it('that is killed during a start fails it, and nothing of it runs', async () => {
     const { server, client, spawner } = await startWithSpawner()
     globalThis.process.kill(spawner, 'SIGSTOP')

@@ -83,9 +83,7 @@ export class Spawner {
       this.isUnable = true
       return
     }
-    // A session of its own: the signals of our terminal and our group do not reach it.
     const helper = spawn(perl.path, ['-e', SPAWNER_SCRIPT], {
-      detached: true,
       cwd: '/',
       env: {},
       stdio: ['pipe', 'pipe', 'ignore'],
