@@ -26,8 +26,8 @@ const HARMLESS_PARTS: Readonly<Record<string, RegExp>> = {
 
 /** Whether a part of a word, without the parts in it, changes nothing when it is read. */
 export function isHarmlessPart(node: Node): boolean {
-  // A dollar sign with a blank behind it is only text between double quotes.
-  if (node.type === 'simple_expansion' && node.parent?.type === 'string') return true
+  // A dollar sign with a blank behind it is only text between double quotes, and so is the word that follows.
+  if (node.type === 'simple_expansion' && node.parent?.type === 'string' && /^\s*\$\s+\w+$/.test(node.text)) return true
   if (!HARMLESS_PARTS[node.type]?.test(node.text)) return false
   if (node.type === 'concatenation' && !isUnbroken(node)) return false
   // Patterns are one token for the grammar, whatever is in them.

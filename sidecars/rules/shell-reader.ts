@@ -17,7 +17,7 @@ const COMPOUND = /[{(]|\[\[|(?:if|while|until|for|case|select|function)\s|\w+\s*
 const TWO_PARENTHESES = /\((?<!\bfor\s*\()(?=\()/g
 /** `$'…'` with a quote in it: a shell that does not know it reads a dollar sign and what single quotes hold. */
 const QUOTE_IN_ANSI = /\$'(?:[^'\\]|\\[^'])*\\'/
-/** A dollar sign that is only itself; the grammar takes what follows in the next line for its variable. */
+/** A dollar sign that is only itself. */
 const BARE_DOLLAR = /(?<!\\)\$(?=\s)/g
 
 /**
@@ -41,12 +41,13 @@ export function readShellText(text: string, grammar: ShellGrammar, effort: Effor
 
 /**
  * The text as the grammar reads it, and as a shell does where the two differ; all readings count. The grammar takes an
- * escaped line end for a blank, while a word goes on in the next line; and in `! { …; }` and the like the brace for a
- * program.
+ * escaped line end for a blank, while a word goes on in the next line; what follows a dollar sign and a blank for its
+ * variable; and in `! { …; }` and the like the brace for a program.
  */
 function readingsOf(text: string): string[] {
   const readings = [text]
   if (text.includes('\\\n')) readings.push(text.replaceAll('\\\n', ''))
+  readings.push(...readings.map((reading) => reading.replaceAll(BARE_DOLLAR, '\\$')))
   return [...new Set([...readings, ...readings.map(withoutPrefixes)])]
 }
 
@@ -62,7 +63,7 @@ const withoutPrefixes = (text: string): string =>
  * know that arithmetic at all.
  */
 function otherHints(text: string): string[] {
-  const split = text.replaceAll(TWO_PARENTHESES, '( ').replaceAll(BARE_DOLLAR, '\\$')
+  const split = text.replaceAll(TWO_PARENTHESES, '( ')
   const unknowing = QUOTE_IN_ANSI.test(text) ? text.replaceAll("$'", "\\$'") : text
   return [split, unknowing].filter((other) => other !== text)
 }

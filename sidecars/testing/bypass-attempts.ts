@@ -31,6 +31,8 @@ export const BYPASS_ATTEMPTS: Record<string, readonly string[]> = {
     for x in $⏎do touch P; done
     ls; x=$⏎ls; touch P
     cat <<EOF⏎x⏎EOF#$(touch P)
+    x="$⏎$(touch P)"; ls
+    x="a $ $(touch P)"; ls
     sh -c "echo \$'a\\'; touch P #'"
     sh -c "x=\$'a\\'; touch P #'; ls"
     sh -c 'ls &>/dev/null touch P; wait'

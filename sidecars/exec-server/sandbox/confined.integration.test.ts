@@ -14,7 +14,7 @@ import { createServer as createHttpServer, type Server } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { toPathUri } from '../../protocol/path-uri.ts'
 import {
   entry,
@@ -25,7 +25,8 @@ import {
   WORKSPACE_WRITE,
   type SandboxShape,
 } from '../../testing/confined-commands.ts'
-import { startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
+import { EXEC_SERVER_FILE, startExecServerAlone, type ExecServerAlone } from '../../testing/exec-server-alone.ts'
+import { startExecServer } from '../../testing/exec-server-process.ts'
 import { ExecWireClient, type StartOptions } from '../../testing/exec-wire-client.ts'
 import { isAlive } from '../../testing/is-alive.ts'
 
@@ -237,6 +238,22 @@ describe.each([
     const folder = client.run(['/bin/true'], confined({}, { tty, cwd: toPathUri(join(workspace, 'none')) }))
     expect(await refusalOf(folder)).toMatchObject({ data: { kind: 'spawnNotFound', part: 'cwd' } })
   })
+})
+
+it('what the server itself was given stays closed to commands, whoever starts them', async () => {
+  const program = { program: 'bash', args: ['-c', 'exec 77</etc/passwd; exec "$@"', 'bash', process.execPath] }
+  const given = await startExecServer(
+    { name: 'with an open file', isOurs: true, ...program, args: [...program.args, EXEC_SERVER_FILE] },
+    { ...process.env, TMPDIR: base },
+  )
+  onTestFinished(() => given.stop())
+  const other = await ExecWireClient.open(given.url)
+  onTestFinished(() => other.drop())
+  // The first ones are the server's own children, later ones those of its helper.
+  for (const tty of [false, false, true, false, false]) {
+    const { text } = await runConfined(other, 'ls /proc/self/fd', confined({}, { tty }))
+    expect(text.split(/\s+/).filter(Boolean)).toEqual(['0', '1', '2', '3'])
+  }
 })
 
 describe('a terminal', () => {
