@@ -41,11 +41,13 @@ export class RemoteRun {
     })
   }
 
-  /** Resolves when it runs. Rejects with RpcError, `denied` for a no. */
-  async start(command: RunCommand): Promise<void> {
+  /** Resolves when it runs, with its session. Rejects with RpcError, `denied` for a no. */
+  async start(command: RunCommand): Promise<string | undefined> {
     const { signal } = this.cancel
-    await this.client.peer.request('run/start', { runId: this.runId, ...command }, runStarted, { signal })
+    const params = { runId: this.runId, ...command }
+    const { sessionId } = await this.client.peer.request('run/start', params, runStarted, { signal })
     this.isStarted = true
+    return sessionId
   }
 
   /** Before it runs, interrupt and terminate withdraw the request. */

@@ -7,7 +7,8 @@ import { currentFolder } from './current-folder.ts'
 import { RemoteRun } from './remote-run.ts'
 import { forwardInput } from './run-input.ts'
 import { forwardSignals } from './run-signals.ts'
-import { visible } from './print.ts'
+import { visible, warn } from './print.ts'
+import { tellWhatWaits } from './waiting-hint.ts'
 
 /** As in POSIX shells: found but not allowed to run, not found; 125 is ours, as in docker and env(1). */
 const EXIT_DENIED = 126
@@ -26,8 +27,8 @@ export const run: Command = {
   --no-tty   pipes even when both ends are terminals
 
 The command is a session of its own in Gatehouse. It gets this terminal's folder and environment, its
-input and its signals; output comes back byte for byte. When no host runs, a headless one is started and
-ends when nobody needs it any more.
+input and its signals; output comes back byte for byte. A terminal is told when something waits for your
+answer. When no host runs, a headless one is started and ends when nobody needs it any more.
 
 Exit code: that of the command, 128+N when signal N ended it, ${EXIT_DENIED} denied or not executable,
 ${EXIT_NOT_FOUND} not found, ${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
@@ -42,7 +43,7 @@ ${EXIT_NOT_FOUND} not found, ${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
     const disposers: (() => void)[] = []
     try {
       const isInterrupted = forwardSignals(remote, disposers)
-      await remote
+      const sessionId = await remote
         .start({
           argv: command,
           cwd,
@@ -55,6 +56,10 @@ ${EXIT_NOT_FOUND} not found, ${EXIT_HOST_FAILED} when Gatehouse itself failed.`,
           throw startFailure(error)
         })
       forwardInput(remote, isTty, disposers)
+      if (sessionId !== undefined && process.stderr.isTTY)
+        tellWhatWaits(client, sessionId, warn).catch(() => {
+          // The link broke; what becomes of the run is told below.
+        })
       const end = await remote.closed
       if (end.detail !== undefined) process.stderr.write(`gatehouse: ${visible(end.detail)}\n`)
       return exitCodeOf(end)
