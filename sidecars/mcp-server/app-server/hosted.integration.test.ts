@@ -71,6 +71,30 @@ test('a client of the socket that answers first withdraws the question from the 
   client.close()
 })
 
+test('a command of a child agent is asked about in the session of the agent', async () => {
+  hosted = await HostedSessions.start({
+    part: [[removal('gone')], [{ say: 'it is gone' }]],
+    one: (_attempt, outputs) => {
+      const namespace = 'multi_agent_v1'
+      if (outputs.length === 0) return [{ call: 'spawn_agent', args: { message: '[[part]] clean up' }, namespace }]
+      if (outputs.length > 1) return [{ say: 'done' }]
+      const { agent_id } = JSON.parse(outputs[0]!) as { agent_id: string }
+      return [{ call: 'wait_agent', args: { targets: [agent_id] }, namespace }]
+    },
+  })
+  recordOnly()
+  mkdirSync(join(hosted.work, 'gone'))
+  const threadId = await hosted.newThread()
+  await hosted.say(threadId, '[[one]] delegate')
+  await expect.poll(() => hosted.asked().length).toBe(1)
+  const child = hosted.host.sessions.find(({ id }) => id !== `ses_${threadId}`)!
+  expect(hosted.asked()[0]).toMatchObject({ origin: { sessionId: child.id }, subject: { cwd: hosted.work } })
+  hosted.asked()[0]?.allow()
+  await expect.poll(() => hosted.model.requests.at(-1)?.script).toBe('one')
+  await expect.poll(() => hosted.model.lastInput).toContain('it is gone')
+  expect(existsSync(join(hosted.work, 'gone'))).toBe(false)
+})
+
 test('a WebSocket needs the owner’s token; the agents’ token opens nothing that could decide', async () => {
   hosted = await HostedSessions.start({})
   const url = hosted.mcp.ready.endpoints.appServerWs ?? ''
