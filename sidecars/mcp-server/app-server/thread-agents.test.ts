@@ -16,6 +16,8 @@ const after =
   (_: number, outputs: string[]): ModelStep[] =>
     outputs.length === 0 ? [first] : [next[outputs.length - 1]?.(idIn(outputs[0])) ?? { say: 'All done.' }]
 
+/** The agent that the script `tell` tells something. */
+let told: string
 let host: ScriptedAppServer
 let home: string
 let model: ScriptedModel
@@ -50,6 +52,13 @@ beforeEach(async () => {
     errors: after(spawn('[[broken]] part'), wait),
     fork: after(spawn('[[child]] part', { fork_context: true, model: 'gpt-5.5', reasoning_effort: 'high' }), wait),
     many: (_, outputs) => (outputs.length < 3 ? [spawn('[[hang]] x')] : [{ say: 'ok' }]),
+    tell: (_, outputs) =>
+      [
+        [agentCall('send_input', { target: told, message: '[[second]] more' })],
+        [wait(told)],
+        [agentCall('close_agent', { target: told })],
+        [agentCall('resume_agent', { id: told })],
+      ][outputs.length] ?? [{ say: 'ok' }],
     once: [[spawn('[[child]] x')], [{ say: 'ok' }]],
     nested: after(spawn('[[delegate]] part'), wait),
     asks: after(spawn('[[ask]] part'), wait),
@@ -174,6 +183,28 @@ describe('a child agent', () => {
     expect([text.includes('the secret word is plum'), text.includes('spawn_agent')]).toEqual([true, false])
     expect(body.reasoning).toMatchObject({ effort: 'high' })
   })
+})
+
+it('an agent loses rights that its parent has lost, when it is told more or opened again', async () => {
+  const settings = async (threadId: string) => {
+    const { sandbox, approvalPolicy } = await c.call('thread/resume', { threadId, excludeTurns: true })
+    return [sandbox.type, approvalPolicy]
+  }
+  await c.turn(id, '[[hello]]', { sandboxPolicy: { type: 'workspaceWrite' }, approvalPolicy: 'on-request' })
+  told = childOf((await c.turn(id, '[[delegate]]')).messages)
+  expect(await settings(told)).toEqual(['workspaceWrite', 'on-request'])
+  await c.call('thread/settings/update', { threadId: told, sandboxPolicy: { type: 'dangerFullAccess' } })
+  await c.call('thread/settings/update', { threadId: id, sandboxPolicy: { type: 'readOnly' }, approvalPolicy: 'never' })
+  const { messages } = await c.turn(id, '[[tell]]')
+  expect(calls(messages).map((i) => [i.tool, i.status])).toEqual([
+    ['sendInput', 'completed'],
+    ['wait', 'completed'],
+    ['closeAgent', 'completed'],
+    ['resumeAgent', 'completed'],
+  ])
+  const changed = messages.filter((m) => m.method === 'thread/settings/updated' && m.params.threadId === told)
+  expect(changed.map((m) => m.params.threadSettings.sandboxPolicy.type)).toEqual(['readOnly'])
+  expect(await settings(told)).toEqual(['readOnly', 'never'])
 })
 
 it('a wait ends with the turn, and the agent goes on without it', async () => {

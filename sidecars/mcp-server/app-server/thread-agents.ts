@@ -10,7 +10,7 @@ import {
   type SpawnedAgent,
 } from '../engine/child-agents.ts'
 import { agentEnded } from '../engine/mailbox.ts'
-import { withOverrides } from '../engine/thread-settings.ts'
+import { withOverrides, type SettingsOverrides } from '../engine/thread-settings.ts'
 import type { ResponseItem } from '../rollout/turn-projection.ts'
 import { agentOf } from '../rollout/stored-thread.ts'
 import type { ThreadStore } from '../rollout/thread-store.ts'
@@ -57,6 +57,7 @@ export class ThreadAgents implements ChildAgents {
 
   async spawn(parentId: string, turn: ActiveTurn, task: AgentTask): Promise<SpawnedAgent> {
     const { threads, emit, prepareMcp, shareSubscribers } = this.options
+    turn.signal.throwIfAborted()
     const parent = threads.need(parentId)
     const others = this.openBeside(parent)
     const nickname = agentName(new Set(others.flatMap(({ stored }) => agentOf(stored.source)?.nickname ?? [])))
@@ -88,14 +89,16 @@ export class ThreadAgents implements ChildAgents {
 
   async send(
     callerId: string,
+    turn: ActiveTurn,
     agentId: string,
     input: UserInput[],
-    { interrupt, rootTurnId }: { interrupt: boolean; rootTurnId: string },
+    interrupt: boolean,
   ): Promise<string> {
     const { session } = this.reach(callerId, agentId)
     // It may end by itself just before.
     if (interrupt && session.activeTurn) await session.interrupt(null).catch(() => undefined)
-    const { id } = await session.turnInput(plain(input), {}, { ...PLAIN_TURN, rootTurnId })
+    const options = { ...PLAIN_TURN, rootTurnId: turn.rootTurnId }
+    const { id } = await session.turnInput(plain(input), rightsOf(turn), options)
     return id
   }
 
@@ -120,17 +123,14 @@ export class ThreadAgents implements ChildAgents {
     return previous
   }
 
-  async resume(callerId: string, agentId: string): Promise<AgentState> {
+  async resume(callerId: string, turn: ActiveTurn, agentId: string): Promise<AgentState> {
     const { threads, store, prepareMcp, shareSubscribers } = this.options
     if (this.isBelow(callerId, agentId) && threads.get(agentId)) return this.state(callerId, agentId)
     if (!(await store.descendants(callerId)).includes(agentId)) throw unreachable(agentId)
     const caller = threads.need(callerId)
     this.openBeside(caller)
-    const { settings: defaults } = caller.session
-    // What its parent may do now is what it may.
-    const { sandboxPolicy, approvalPolicy, approvalsReviewer } = defaults
-    const limits = { sandboxPolicy, approvalPolicy, approvalsReviewer }
-    const thread = await threads.resume(agentId, limits, { ...caller.basis, dynamicTools: [], defaults })
+    const basis = { ...caller.basis, dynamicTools: [], defaults: turn.settings }
+    const thread = await threads.resume(agentId, rightsOf(turn), basis)
     this.agents.set(agentId, { parentId: thread.stored.parentThreadId ?? callerId, state: UNTOUCHED })
     prepareMcp(agentId, thread.liveConfig.current)
     shareSubscribers(callerId, agentId)
@@ -199,6 +199,13 @@ export class ThreadAgents implements ChildAgents {
 
 const unreachable = (agentId: string): AgentRefused =>
   new AgentRefused(`agent with id ${agentId} not found; resume_agent opens one of yours that was closed`)
+
+/** What an agent may do is never more than the turn that gives it work may. */
+const rightsOf = ({ settings }: ActiveTurn): SettingsOverrides => ({
+  sandboxPolicy: settings.sandboxPolicy,
+  approvalPolicy: settings.approvalPolicy,
+  approvalsReviewer: settings.approvalsReviewer,
+})
 
 const plain = (input: UserInput[]): PendingInput => ({ input, clientId: null, additionalContext: null })
 

@@ -25,21 +25,19 @@ export interface ChildAgents {
   allows(threadId: string): boolean
   /** Starts one and its first turn, with the settings of the turn that asks and never more. */
   spawn(parentId: string, turn: ActiveTurn, task: AgentTask): Promise<SpawnedAgent>
-  /** Gives words to one: its running turn takes them, or ends first with `interrupt`. Resolves with the turn's id. */
-  send(
-    callerId: string,
-    agentId: string,
-    input: UserInput[],
-    how: { interrupt: boolean; rootTurnId: string },
-  ): Promise<string>
+  /**
+   * Gives words to one, which may from now on do what the turn may and no more. Its running turn takes them,
+   * or ends first with `interrupt`. Resolves with the turn's id.
+   */
+  send(callerId: string, turn: ActiveTurn, agentId: string, input: UserInput[], interrupt: boolean): Promise<string>
   /** How one stands; `notFound` for whatever is no open descendant. */
   state(callerId: string, agentId: string): AgentState
   /** Calls back after each change of any agent, until what it returns is called. */
   onChange(listener: () => void): () => void
   /** Ends one and its descendants; resolves with how it stood. */
   close(callerId: string, agentId: string): Promise<AgentState>
-  /** Opens a closed one again, as it was. */
-  resume(callerId: string, agentId: string): Promise<AgentState>
+  /** Opens a closed one again, as it was, with the rights of the turn that asks. */
+  resume(callerId: string, turn: ActiveTurn, agentId: string): Promise<AgentState>
 }
 
 /** The agent cannot be started or reached; the words are for the model. */

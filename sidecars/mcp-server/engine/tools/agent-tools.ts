@@ -52,11 +52,11 @@ export function agentTools(thread: ThreadRuntime): Map<string, ToolHandler> {
       handler(thread, true, (args, turn) => {
         const target = needText(args, 'target')
         const input = inputOf(args)
-        const how = { interrupt: readBoolean(args, 'interrupt') ?? false, rootTurnId: turn.rootTurnId }
+        const interrupt = readBoolean(args, 'interrupt') ?? false
         return [
           { tool: 'sendInput', receiverThreadIds: [target], prompt: promptOf(input) },
           async () => {
-            const submission_id = await agents.send(thread.id, target, input, how)
+            const submission_id = await agents.send(thread.id, turn, target, input, interrupt)
             return { item: statesOf(target, agents.state(thread.id, target)), answer: { submission_id } }
           },
         ]
@@ -95,12 +95,12 @@ export function agentTools(thread: ThreadRuntime): Map<string, ToolHandler> {
     ],
     [
       'resume_agent',
-      handler(thread, false, (args) => {
+      handler(thread, false, (args, turn) => {
         const id = needText(args, 'id')
         return [
           { tool: 'resumeAgent', receiverThreadIds: [id] },
           async () => {
-            const state = await agents.resume(thread.id, id)
+            const state = await agents.resume(thread.id, turn, id)
             return { item: statesOf(id, state), answer: { status: stateForModel(state) } }
           },
         ]
