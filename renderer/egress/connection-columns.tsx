@@ -65,7 +65,7 @@ export function connectionColumns({
     {
       id: 'host',
       title: 'Host',
-      track: 'minmax(160px, 3fr)',
+      track: 'minmax(140px, 3fr)',
       sortable: true,
       cell: (row) => <HostCell row={row} />,
     },

@@ -219,7 +219,7 @@ export function NetworkPage({ id, narrowing }: { id: string | null; narrowing: N
                   onEscape={() => select(null)}
                   sort={sort}
                   onSort={(column) => setSort({ column, descending: sort.column === column ? !sort.descending : true })}
-                  minWidthPx={chosen ? 320 : 560}
+                  minWidthPx={chosen ? 300 : 540}
                   pointerHandlers={hand.handlers}
                   onScrolledToTop={setAtTop}
                 />
