@@ -17,6 +17,8 @@ const COMPOUND = /[{(]|\[\[|(?:if|while|until|for|case|select|function)\s|\w+\s*
 const TWO_PARENTHESES = /\((?<!\bfor\s*\()(?=\()/g
 /** `$'…'` with a quote in it: a shell that does not know it reads a dollar sign and what single quotes hold. */
 const QUOTE_IN_ANSI = /\$'(?:[^'\\]|\\[^'])*\\'/
+/** Behind anything else "#" is a part of a word; the grammar begins a comment there, too. */
+const BEFORE_COMMENT = /[\s;&|(]/
 /** A dollar sign that is only itself. */
 const BARE_DOLLAR = /(?<!\\)\$(?=\s)/g
 
@@ -82,6 +84,11 @@ function readOnce(text: string, grammar: ShellGrammar, effort: Effort): ReadText
       note('it is not complete shell text')
       read.hints.push(...piecesOf(text), ...backquotedIn(text))
     }
+    for (const comment of root.descendantsOfType('comment'))
+      if (comment && !BEFORE_COMMENT.test(text[comment.startIndex - 1] ?? ' ')) {
+        note('it holds a "#" in a word')
+        read.hints.push(...piecesOf(`;${comment.text}`))
+      }
     new ShellWalk(text, read, note, effort).from(root)
     return true
   })

@@ -31,6 +31,7 @@ export const BYPASS_ATTEMPTS: Record<string, readonly string[]> = {
     for x in $⏎do touch P; done
     ls; x=$⏎ls; touch P
     cat <<EOF⏎x⏎EOF#$(touch P)
+    cat <<'EOF'# ;touch P⏎EOF⏎ls
     x="$⏎$(touch P)"; ls
     x="a $ $(touch P)"; ls
     sh -c "echo \$'a\\'; touch P #'"
