@@ -10,14 +10,16 @@ export const HEREDOC_PARTS = new Set(['heredoc_start', 'heredoc_end', 'file_desc
 export function noteHeredoc(redirect: Node, body: Node, text: string, note: (what: string) => void): void {
   const find = (type: string) => redirect.namedChildren.find((child) => child?.type === type)
   const [, quote = '', word = ''] = /^(['"]?)(\w+)\1$/.exec(find('heredoc_start')?.text ?? '') ?? []
-  const end = find('heredoc_end')
+  const [start, end] = [find('heredoc_start'), find('heredoc_end')]
   const stripsTabs = redirect.children.some((child) => child?.type === '<<-')
   const isEnd = (line: string) => (stripsTabs ? line.replace(/^\t+/, '') : line) === word
   const endsWell =
     end?.text === word &&
     (end.startPosition.column === 0 || stripsTabs) &&
     /^(\n|$)/.test(text.slice(end.endIndex, end.endIndex + 1))
-  if (word === '' || !endsWell || body.text.split('\n').some(isEnd))
+  const startsWell =
+    start !== undefined && start !== null && /^([\s;&|<>()]|$)/.test(text.slice(start.endIndex, start.endIndex + 1))
+  if (word === '' || !startsWell || !endsWell || body.text.split('\n').some(isEnd))
     note('it holds a here-document whose end is unclear')
   else if (quote === '' && /[$`\\]/.test(body.text)) note('it holds a here-document that expands')
 }

@@ -18,7 +18,7 @@ const TWO_PARENTHESES = /\((?<!\bfor\s*\()(?=\()/g
 /** `$'…'` with a quote in it: a shell that does not know it reads a dollar sign and what single quotes hold. */
 const QUOTE_IN_ANSI = /\$'(?:[^'\\]|\\[^'])*\\'/
 /** Behind anything else "#" is a part of a word; the grammar begins a comment there, too. */
-const BEFORE_COMMENT = /[\s;&|(]/
+const BEFORE_COMMENT = /^$|(^|[^\\])[\s;&|(]$/
 /** A dollar sign that is only itself. */
 const BARE_DOLLAR = /(?<!\\)\$(?=\s)/g
 
@@ -85,7 +85,7 @@ function readOnce(text: string, grammar: ShellGrammar, effort: Effort): ReadText
       read.hints.push(...piecesOf(text), ...backquotedIn(text))
     }
     for (const comment of root.descendantsOfType('comment'))
-      if (comment && !BEFORE_COMMENT.test(text[comment.startIndex - 1] ?? ' ')) {
+      if (comment && !BEFORE_COMMENT.test(text.slice(Math.max(0, comment.startIndex - 2), comment.startIndex))) {
         note('it holds a "#" in a word')
         read.hints.push(...piecesOf(`;${comment.text}`))
       }

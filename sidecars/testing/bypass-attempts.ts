@@ -32,6 +32,8 @@ export const BYPASS_ATTEMPTS: Record<string, readonly string[]> = {
     ls; x=$⏎ls; touch P
     cat <<EOF⏎x⏎EOF#$(touch P)
     cat <<'EOF'# ;touch P⏎EOF⏎ls
+    ls \ #; touch P
+    ls x\ #y; touch P
     x="$⏎$(touch P)"; ls
     x="a $ $(touch P)"; ls
     sh -c "echo \$'a\\'; touch P #'"
