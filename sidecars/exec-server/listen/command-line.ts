@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { anybody, capabilityToken, capabilityTokenOf, type Authorize } from './authorization.ts'
+import { AUTHORIZATION_FLAGS, AuthorizationFlagError, authorizationOf } from '../../rpc/authorization-flags.ts'
+import { anybody, type Authorize } from '../../rpc/authorization.ts'
 import { isEnvironmentId } from '../remote/environment-id.ts'
 import { parseListenUrl, type ListenAddress } from './listen-url.ts'
-import { signedToken } from './signed-token.ts'
 
 /** Where the server is registered instead of listening. */
 export interface RemoteAddress {
@@ -55,13 +54,7 @@ export const USAGE = `usage: gatehouse exec-server [--listen ws://IP:PORT | stdi
 
 const OPTIONS = {
   listen: { type: 'string' },
-  'ws-auth': { type: 'string' },
-  'ws-token-file': { type: 'string' },
-  'ws-token-sha256': { type: 'string' },
-  'ws-shared-secret-file': { type: 'string' },
-  'ws-issuer': { type: 'string' },
-  'ws-audience': { type: 'string' },
-  'ws-max-clock-skew-seconds': { type: 'string' },
+  ...AUTHORIZATION_FLAGS,
   'concurrent-requests': { type: 'string' },
   remote: { type: 'string' },
   connect: { type: 'string' },
@@ -71,10 +64,6 @@ const OPTIONS = {
   'exit-on-stdin-close': { type: 'boolean' },
 } as const
 type Values = { [K in keyof typeof OPTIONS]?: (typeof OPTIONS)[K]['type'] extends 'boolean' ? boolean : string }
-
-const TOKEN_FLAGS = ['ws-token-file', 'ws-token-sha256'] as const
-const SIGNED_FLAGS = ['ws-shared-secret-file', 'ws-issuer', 'ws-audience', 'ws-max-clock-skew-seconds'] as const
-const DEFAULT_CLOCK_SKEW_SECONDS = 30
 
 /**
  * Reads the arguments of `gatehouse exec-server`.
@@ -111,7 +100,10 @@ function parseFlags(argv: readonly string[]): Values {
 }
 
 const WITH_REMOTE = ['connect', 'environment-id', 'name', 'registration-bearer-stdin', 'exit-on-stdin-close'] as const
-const NOT_WITH_REMOTE = ['listen', 'ws-auth', ...TOKEN_FLAGS, ...SIGNED_FLAGS] as const
+const NOT_WITH_REMOTE = [
+  'listen',
+  ...(Object.keys(AUTHORIZATION_FLAGS) as (keyof typeof AUTHORIZATION_FLAGS)[]),
+] as const
 
 function remoteAddress(
   values: Values,
@@ -155,58 +147,12 @@ function remoteAddress(
 }
 
 function authorization(values: Values): Authorize | undefined {
-  const kind = values['ws-auth']
-  const given = (names: readonly (keyof Values)[]) => names.find((name) => values[name] !== undefined)
-  const stray =
-    kind === 'capability-token' ? given(SIGNED_FLAGS) : kind === 'signed-bearer-token' ? given(TOKEN_FLAGS) : undefined
-  if (stray !== undefined) throw new CommandLineError(`--${stray} does not go with --ws-auth ${kind}`, 1)
-  switch (kind) {
-    case undefined: {
-      const lonely = given([...TOKEN_FLAGS, ...SIGNED_FLAGS])
-      if (lonely !== undefined) throw new CommandLineError(`--${lonely} needs --ws-auth`, 1)
-      return undefined
-    }
-    case 'capability-token':
-      return tokenAuthorization(values)
-    case 'signed-bearer-token':
-      return signedToken({
-        secret: Buffer.from(readSecret('ws-shared-secret-file', values['ws-shared-secret-file'])),
-        issuer: values['ws-issuer'],
-        audience: values['ws-audience'],
-        maxClockSkewSeconds: clockSkew(values['ws-max-clock-skew-seconds']),
-        now: Date.now,
-      })
-    default:
-      throw new CommandLineError(`--ws-auth: expected capability-token or signed-bearer-token, got "${kind}"`, 2)
-  }
-}
-
-function tokenAuthorization(values: Values): Authorize {
-  const { 'ws-token-file': file, 'ws-token-sha256': hex } = values
-  if ((file === undefined) === (hex === undefined))
-    throw new CommandLineError('--ws-auth capability-token needs one of --ws-token-file and --ws-token-sha256', 1)
-  if (hex === undefined) return capabilityTokenOf(readSecret('ws-token-file', file))
-  if (!/^[0-9a-f]{64}$/i.test(hex)) throw new CommandLineError('--ws-token-sha256: expected 64 hexadecimal digits', 1)
-  return capabilityToken(Buffer.from(hex, 'hex'))
-}
-
-/** Surrounding whitespace does not count: editors end a file with a line end. */
-function readSecret(flag: string, path: string | undefined): string {
-  if (path === undefined) throw new CommandLineError(`--ws-auth signed-bearer-token needs --${flag}`, 1)
-  let text: string
   try {
-    text = readFileSync(path, 'utf8').trim()
+    return authorizationOf(values)
   } catch (error) {
-    throw new CommandLineError(`--${flag}: ${(error as Error).message}`, 1)
+    if (error instanceof AuthorizationFlagError) throw new CommandLineError(error.message, error.exitCode)
+    throw error
   }
-  if (text === '') throw new CommandLineError(`--${flag}: ${path} is empty`, 1)
-  return text
-}
-
-function clockSkew(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_CLOCK_SKEW_SECONDS
-  if (!isWholeNumber(text)) throw new CommandLineError(`--ws-max-clock-skew-seconds: "${text}" is not a number`, 2)
-  return Number(text)
 }
 
 const isWholeNumber = (text: string): boolean => /^\d{1,15}$/.test(text)

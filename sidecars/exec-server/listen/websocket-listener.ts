@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { isIP, type AddressInfo, type Socket } from 'node:net'
 import { WebSocketCarrier } from '../wire/websocket-carrier.ts'
-import type { Authorize } from './authorization.ts'
+import type { Authorize } from '../../rpc/authorization.ts'
 
 export interface WebSocketListener {
   /** Without a trailing slash, for example `ws://127.0.0.1:39835`. */

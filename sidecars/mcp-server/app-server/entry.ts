@@ -1,14 +1,15 @@
 /** `gatehouse app-server`: the app-server v2 protocol over stdio, a WebSocket or a unix socket. */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { commandConnector, ExecClient } from '../../exec-server/client/index.ts'
+import { AUTHORIZATION_FLAGS, authorizationOf } from '../../rpc/authorization-flags.ts'
+import { anybody } from '../../rpc/authorization.ts'
 import { LinesTransport } from '../../rpc/lines-transport.ts'
 import { AppServer } from './app-server.ts'
 import { loginShell } from './login-shell.ts'
-import { listen, ListenError, parseListen, type Authorize } from './listen.ts'
+import { listen, ListenError, parseListen } from './listen.ts'
 import { HomeRules } from './home-rules.ts'
 import { startTracing } from '../tracing/start-tracing.ts'
 import { sandboxObjectOf, sandboxRootsOf } from './sandbox-policy.ts'
@@ -19,6 +20,9 @@ const HELP = `Usage: gatehouse app-server [--listen stdio://|unix://PATH|ws://IP
 Sessions are kept in $CODEX_HOME, else $GATEHOUSE_HOME, else ~/.gatehouse.
 `
 
+/** The app server that this one stands in for asks for as much. */
+const LEAST_SECRET_BYTES = 32
+
 async function main(argv: string[]): Promise<number> {
   const { values } = parseArgs({
     args: argv,
@@ -26,13 +30,7 @@ async function main(argv: string[]): Promise<number> {
       listen: { type: 'string' },
       stdio: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
-      'ws-auth': { type: 'string' },
-      'ws-token-file': { type: 'string' },
-      'ws-token-sha256': { type: 'string' },
-      'ws-shared-secret-file': { type: 'string' },
-      'ws-issuer': { type: 'string' },
-      'ws-audience': { type: 'string' },
-      'ws-max-clock-skew-seconds': { type: 'string' },
+      ...AUTHORIZATION_FLAGS,
     },
   })
   if (values.help) {
@@ -40,7 +38,7 @@ async function main(argv: string[]): Promise<number> {
     return 0
   }
   const address = parseListen(values.stdio ? 'stdio' : (values.listen ?? 'stdio'))
-  const authorize = authorization(values)
+  const authorize = authorizationOf(values, { leastSecretBytes: LEAST_SECRET_BYTES }) ?? anybody
   const home = process.env.CODEX_HOME ?? process.env.GATEHOUSE_HOME ?? join(homedir(), '.gatehouse')
   const log = (message: string) => void process.stderr.write(`app-server: ${message}\n`)
   const rules = new HomeRules({ home, onProblem: log })
@@ -68,7 +66,14 @@ async function main(argv: string[]): Promise<number> {
   if (address.kind === 'ws' && !isLoopback(address.host) && values['ws-auth'] === undefined)
     throw new ListenError(`--listen: ${address.host} is reachable from other machines; add --ws-auth`)
   const place = address.kind === 'unix' ? { kind: 'unix' as const, path: address.path ?? defaultSocket(home) } : address
-  const listener = await listen(place, { authorize, onConnection: (transport) => server.serve(transport) })
+  const listener = await listen(place, { authorize, onConnection: (transport) => server.serve(transport) }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') throw error
+      throw new ListenError(
+        `--listen: another program uses ${values.listen}; choose another port, or 0 for any free one`,
+      )
+    },
+  )
   // Whoever reads the address may end us at once.
   const signalled = untilSignal(server)
   process.stdout.write(`${listener.url}\n`)
@@ -118,78 +123,6 @@ function lazyExec(): { client: () => ExecClient; close: () => Promise<void> } {
         }),
       })),
     close: async () => client?.close(),
-  }
-}
-
-function authorization(values: Record<string, string | boolean | undefined>): Authorize {
-  const text = (name: string): string | undefined =>
-    typeof values[name] === 'string' ? (values[name] as string) : undefined
-  const mode = text('ws-auth')
-  if (mode === undefined) {
-    for (const name of Object.keys(values))
-      if (name.startsWith('ws-') && values[name] !== undefined) throw new ListenError(`--${name} needs --ws-auth`)
-    return () => undefined
-  }
-  if (mode === 'capability-token') {
-    const file = text('ws-token-file')
-    const hex = text('ws-token-sha256')
-    if (file === undefined && !/^[0-9a-f]{64}$/i.test(hex ?? ''))
-      throw new ListenError('--ws-auth capability-token needs --ws-token-file, or --ws-token-sha256 with 64 hex digits')
-    return capabilityToken(file === undefined ? Buffer.from(hex!, 'hex') : sha256(readFileSync(file, 'utf8').trim()))
-  }
-  if (mode === 'signed-bearer-token') {
-    const file = text('ws-shared-secret-file')
-    if (file === undefined) throw new ListenError('--ws-auth signed-bearer-token needs --ws-shared-secret-file')
-    const secret = readFileSync(file, 'utf8').trim()
-    if (Buffer.byteLength(secret) < 32)
-      throw new ListenError('--ws-shared-secret-file: the secret has fewer than 32 bytes')
-    return signedToken(secret, {
-      issuer: text('ws-issuer'),
-      audience: text('ws-audience'),
-      skewSeconds: Number(text('ws-max-clock-skew-seconds') ?? 30),
-    })
-  }
-  throw new ListenError(`--ws-auth: "${mode}" is none of capability-token, signed-bearer-token`)
-}
-
-const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
-const bearer = (header: string | undefined): string | undefined => /^bearer +(\S+) *$/i.exec(header ?? '')?.[1]
-
-function capabilityToken(wanted: Buffer): Authorize {
-  return (header) => {
-    const token = bearer(header)
-    if (token === undefined) return 'missing websocket bearer token'
-    return timingSafeEqual(sha256(token), wanted) ? undefined : 'invalid websocket bearer token'
-  }
-}
-
-function signedToken(secret: string, expected: { issuer?: string; audience?: string; skewSeconds: number }): Authorize {
-  return (header) => {
-    const parts = bearer(header)?.split('.')
-    if (parts?.length !== 3) return 'invalid websocket jwt'
-    const signature = createHmac('sha256', secret).update(`${parts[0]}.${parts[1]}`).digest()
-    const given = Buffer.from(parts[2]!, 'base64url')
-    if (given.length !== signature.length || !timingSafeEqual(given, signature)) return 'invalid websocket jwt'
-    try {
-      const head = JSON.parse(Buffer.from(parts[0]!, 'base64url').toString('utf8')) as { alg?: unknown }
-      const claims = JSON.parse(Buffer.from(parts[1]!, 'base64url').toString('utf8')) as {
-        exp?: unknown
-        nbf?: unknown
-        iss?: unknown
-        aud?: unknown
-      }
-      const now = Date.now() / 1000
-      if (head.alg !== 'HS256' || typeof claims.exp !== 'number') return 'invalid websocket jwt'
-      if (claims.exp + expected.skewSeconds < now) return 'expired websocket jwt'
-      if (typeof claims.nbf === 'number' && claims.nbf - expected.skewSeconds > now)
-        return 'websocket jwt is not valid yet'
-      if (expected.issuer !== undefined && claims.iss !== expected.issuer) return 'websocket jwt issuer mismatch'
-      if (expected.audience !== undefined && ![claims.aud].flat().includes(expected.audience))
-        return 'websocket jwt audience mismatch'
-      return undefined
-    } catch {
-      return 'invalid websocket jwt'
-    }
   }
 }
 

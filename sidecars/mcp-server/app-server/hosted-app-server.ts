@@ -1,11 +1,11 @@
 /** The app server inside the MCP server: it listens at once and is made when somebody first wants it. */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ExternalAppServer, McpServerConfig } from '../../protocol/host-channel.ts'
 import type { Transport } from '../../rpc/transport.ts'
 import type { SessionServer } from '../../protocol/owner-threads.ts'
 import type { ExternalThreads } from './external/external-threads.ts'
 import type { HostedOptions, HostedParts } from './hosted-parts.ts'
-import { listen, type Authorize, type Listener } from './listen.ts'
+import { capabilityTokenOf, type Authorize } from '../../rpc/authorization.ts'
+import { listen, type Listener } from './listen.ts'
 
 const OWN_SERVER: SessionServer = {
   kind: 'own',
@@ -47,7 +47,11 @@ export class HostedAppServer {
     // Who can open the socket is the owner: the folder is theirs and closed to every sandbox.
     await offer('appServer', { kind: 'unix', path: socketPath }, () => undefined)
     if (websocket)
-      await offer('appServerWs', { kind: 'ws', host: '127.0.0.1', port: websocket.port }, bearer(websocket.token))
+      await offer(
+        'appServerWs',
+        { kind: 'ws', host: '127.0.0.1', port: websocket.port },
+        capabilityTokenOf(websocket.token),
+      )
     return { endpoints, warnings }
   }
 
@@ -108,14 +112,5 @@ export class HostedAppServer {
       this.options.log(`the app server cannot be made: ${(error as Error).message}`)
       transport.close('the app server cannot be made')
     }
-  }
-}
-
-function bearer(token: string): Authorize {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-  return (header) => {
-    const given = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1]
-    if (given === undefined) return 'missing websocket bearer token'
-    return timingSafeEqual(digest(given), digest(token)) ? undefined : 'invalid websocket bearer token'
   }
 }

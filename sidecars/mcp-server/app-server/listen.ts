@@ -6,6 +6,7 @@ import { unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { WebSocketTransport } from '../../rpc/websocket-transport.ts'
+import type { Authorize } from '../../rpc/authorization.ts'
 import type { Transport } from '../../rpc/transport.ts'
 
 export type ListenAddress =
@@ -28,9 +29,6 @@ export function parseListen(text: string): ListenAddress {
     throw new ListenError(`--listen: "${text}" is none of stdio://, unix://PATH, ws://IP:PORT, off`)
   return { kind: 'ws', host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) }
 }
-
-/** Judges the Authorization header; a text is the reason for 401, undefined lets in. */
-export type Authorize = (header: string | undefined) => string | undefined
 
 export interface Listener {
   url: string
