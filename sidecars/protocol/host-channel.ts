@@ -275,6 +275,7 @@ export const processFacts = object({
   tty: boolean,
   pid: nullable(integer(1)),
   state: literal('starting', 'running', 'exited', 'closed', 'failed'),
+  /** When it was asked for; once it runs, when it began to. */
   startedAtMs: integer(0),
   exitedAtMs: optional(integer(0)),
   exitCode: optional(integer()),

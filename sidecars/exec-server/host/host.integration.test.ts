@@ -163,6 +163,19 @@ describe('the gate', () => {
     await expect.poll(() => factsOf(process.id)?.state).toBe('failed')
   })
 
+  it('counts the time of a process from when it runs, not from when it was asked for', async () => {
+    owner.policy = null
+    const process = client.run(['true'])
+    await expect.poll(() => owner.questions.length).toBe(1)
+    const askedAtMs = factsOf(process.id)?.startedAtMs ?? Infinity
+    while (Date.now() <= askedAtMs) await new Promise((resolve) => setTimeout(resolve, 1))
+    const answeredAtMs = Date.now()
+    owner.questions[0]?.allow()
+    await process.closed()
+    expect(askedAtMs).toBeLessThan(answeredAtMs)
+    await expect.poll(() => factsOf(process.id)?.startedAtMs).toBeGreaterThanOrEqual(answeredAtMs)
+  })
+
   it('withdraws the question when the asking connection ends', async () => {
     owner.policy = null
     const other = await connectAgent()

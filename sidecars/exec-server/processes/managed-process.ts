@@ -44,7 +44,8 @@ export class ManagedProcess implements ChildEvents {
   readonly log: OutputLog
   readonly writeIds = new WriteIds()
   readonly readerPace: ReaderPace
-  readonly startedAtMs = Date.now()
+  /** When it was asked for; from `begin` on, when it began to run. Milliseconds since the epoch. */
+  startedAtMs = Date.now()
   requestId: RequestId | undefined
   /** The piped stdin was ended on demand. */
   isInputEnded = false
@@ -157,6 +158,7 @@ export class ManagedProcess implements ChildEvents {
     this.stdinKind = child.stdin
     this.tree = new ProcessTree(child.pid, marker)
     this.current = 'running'
+    this.startedAtMs = Date.now()
     if (this.holds.size > 0) child.pause()
   }
 
