@@ -96,6 +96,8 @@ export class ShellWalk {
         this.runAll(node, node.children, state, depth)
         return state
       case 'negated_command':
+        // A pattern for shells of the Korn kind.
+        if (node.text.startsWith('!(')) this.note('it holds "!(", which some shells take for a pattern')
         return this.runAll(node, node.children, state, depth)
       case 'list':
         return this.runList(node, state, depth)
@@ -496,7 +498,11 @@ export class ShellWalk {
     const isBracket = (child: Node) => !child.isNamed && /^(\$\(|`|\)|[<>]\()$/.test(child.type)
     // `$(< file)` reads a file and runs nothing; what it reads is not known.
     const inside = children.filter((child) => !isBracket(child) && child.type !== 'file_redirect')
-    for (const redirect of children) if (redirect.type === 'file_redirect') this.runInside(redirect, state, depth)
+    for (const redirect of children) {
+      if (redirect.type !== 'file_redirect') continue
+      if (!isPlainInput(redirect)) this.noteRedirect(redirect, state)
+      this.runInside(redirect, state, depth)
+    }
     this.runAll(node, inside, state, depth + 1)
   }
 
@@ -570,6 +576,13 @@ export class ShellWalk {
 /** A child of a command that is one of its words. */
 const isWordOf = (child: Node): boolean =>
   child.isNamed && child.type !== 'variable_assignment' && !child.type.endsWith('redirect')
+
+/** `< file`; under some names in `/dev` bash opens network connections. */
+function isPlainInput(redirect: Node): boolean {
+  const target = redirect.childForFieldName('destination')
+  const path = target && staticWord(target)
+  return /^<[^<>&]/.test(redirect.text) && typeof path === 'string' && !path.startsWith('/dev/')
+}
 
 /** What is followed wherever it stands. */
 const FOLLOWED = new Set(

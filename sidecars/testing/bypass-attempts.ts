@@ -33,6 +33,9 @@ export const BYPASS_ATTEMPTS: Record<string, readonly string[]> = {
     cat <<EOF⏎x⏎EOF#$(touch P)
     cat <<'EOF'# ;touch P⏎EOF⏎ls
     ls \ #; touch P
+    x=$(>P); ls
+    x="$(>P)"; ls
+    for x in $(>P); do ls; done
     ls x\ #y; touch P
     x="$⏎$(touch P)"; ls
     x="a $ $(touch P)"; ls
