@@ -374,6 +374,8 @@ describe('shell text', () => {
     'cat <<EOF\nx\nEOF#`touch x`',
     "cat <<'EOF'# ;touch x\nEOF\nls",
     'ls \\ #; touch x',
+    "ls 'a'\\\\\n\\\ntouch x; ls",
+    "ls '\\'\\\n;touch x; ls",
     'x=$(>made); ls',
     'for x in $(>made); do ls; done',
     'x=$(2>&1made); ls',

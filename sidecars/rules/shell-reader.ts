@@ -48,7 +48,12 @@ export function readShellText(text: string, grammar: ShellGrammar, effort: Effor
  */
 function readingsOf(text: string): string[] {
   const readings = [text]
-  if (text.includes('\\\n')) readings.push(text.replaceAll('\\\n', ''))
+  // Between single quotes a backslash does not escape another one, elsewhere it does.
+  if (text.includes('\\\n'))
+    readings.push(
+      text.replaceAll('\\\n', ''),
+      text.replaceAll(/\\[^]/g, (pair) => (pair === '\\\n' ? '' : pair)),
+    )
   readings.push(...readings.map((reading) => reading.replaceAll(BARE_DOLLAR, '\\$')))
   return [...new Set([...readings, ...readings.map(withoutPrefixes)])]
 }
