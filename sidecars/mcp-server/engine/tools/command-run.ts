@@ -87,7 +87,10 @@ export async function startAndWait(
 }
 
 /** What the model is told of it. One that has ended is forgotten. */
-export function answerOf({ thread, limits }: CommandRun, { terminal, startedAtMs }: Attempt): ToolOutput {
+export function answerOf(
+  { thread, limits }: Pick<CommandRun, 'thread' | 'limits'>,
+  { terminal, startedAtMs }: Attempt,
+): ToolOutput {
   const output = terminal.takeUnread()
   if (terminal.ended) thread.terminals.forget(terminal)
   return {

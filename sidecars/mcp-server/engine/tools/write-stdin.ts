@@ -1,11 +1,9 @@
 /** `write_stdin`: types into a running command or just looks at what it printed meanwhile. */
-import { chunkId } from '../command-item-stream.ts'
-import { commandAnswerText, DEFAULT_OUTPUT_TOKENS } from '../output-text.ts'
 import type { Terminal } from '../terminals.ts'
 import type { ThreadRuntime } from '../thread-runtime.ts'
 import { argumentsOf, ToolFailure, type ToolHandler } from '../tool-call.ts'
 import { readNumber, readText } from '../tool-arguments.ts'
-import { limitsOf } from './command-run.ts'
+import { answerOf, limitsOf } from './command-run.ts'
 import { retryOutside } from './sandbox-retry.ts'
 
 /** After typing: how long by default, at most, and what a program gets to react before the first look. */
@@ -33,23 +31,14 @@ export function writeStdinTool(thread: ThreadRuntime): ToolHandler {
           signal,
         )
       }
+      const limits = limitsOf(args)
       if (terminal.confined) {
-        const run = { thread, turn, request: terminal.confined, limits: limitsOf(args), signal }
+        const run = { thread, turn, request: terminal.confined, limits, signal }
         const retried = await retryOutside(run, { terminal, startedAtMs })
         if (retried) return retried
       }
-      if (terminal.ended) thread.terminals.forget(terminal)
-      return {
-        content: commandAnswerText({
-          chunkId: chunkId(),
-          wallTimeMs: thread.services.nowMs() - startedAtMs,
-          exitCode: terminal.ended ? (terminal.exitCode ?? -1) : null,
-          sessionId: terminal.ended ? null : terminal.id,
-          output: terminal.takeUnread(),
-          maxTokens: readNumber(args, 'max_output_tokens') ?? DEFAULT_OUTPUT_TOKENS,
-        }),
-        success: true,
-      }
+      // It was typed, or looked at: how the command ended is in the words.
+      return { ...answerOf({ thread, limits }, { terminal, startedAtMs }), success: true }
     },
   }
 }
