@@ -8,6 +8,7 @@ import { Watchdog } from './life/watchdog.ts'
 import { ManagedNetwork } from './managed-network/managed-network.ts'
 import type { InheritableEnvironment } from './processes/child-environment.ts'
 import type { CommandGate } from './processes/command-gate.ts'
+import { FloodReader } from './processes/flood-reader.ts'
 import type { ManagedProcess } from './processes/managed-process.ts'
 import { registerProcessMethods } from './processes/process-methods.ts'
 import { ProcessStarter } from './processes/process-starter.ts'
@@ -67,6 +68,7 @@ export class ExecServer {
   private readonly guard: ProcessGuard
   private readonly fifos: FifoPool
   private readonly spawner = new Spawner()
+  private readonly floods = new FloodReader()
   private readonly network: ManagedNetwork
   private readonly methods = new MethodTable()
   private readonly connections = new Set<WireConnection>()
@@ -113,6 +115,7 @@ export class ExecServer {
         stopper: this.stopper,
         fifos: this.fifos,
         spawner: this.spawner,
+        floods: this.floods,
         sandbox: options.sandbox,
         network: this.network,
         snapshots: new ShellSnapshots({
@@ -151,6 +154,7 @@ export class ExecServer {
     this.guard.dispose()
     for (const process of this.table.all()) process.dispose()
     this.spawner.close()
+    this.floods.dispose()
     await this.network.close()
     await this.fifos.close()
     // The watchdog does it too, but it runs only where something had to be watched.

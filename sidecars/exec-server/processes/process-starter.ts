@@ -15,6 +15,7 @@ import type { Child, ChildSpec } from './child.ts'
 import { childEnvironment, type InheritableEnvironment } from './child-environment.ts'
 import type { CommandGate } from './command-gate.ts'
 import { commandSubject } from './command-subject.ts'
+import type { FloodReader } from './flood-reader.ts'
 import { ManagedProcess } from './managed-process.ts'
 import { startPipeChild } from './pipe-child.ts'
 import { startPtyChild } from './pty-child.ts'
@@ -34,6 +35,7 @@ export interface StarterParts {
   stopper: ProcessStopper
   fifos: FifoPool
   spawner: Spawner
+  floods: FloodReader
   sandbox: Sandbox
   network: ManagedNetwork
   snapshots: ShellSnapshots
@@ -163,7 +165,7 @@ export class ProcessStarter {
     if (nowhere) throw nowhere
     try {
       return params.tty
-        ? startPtyChild(spec, process)
+        ? startPtyChild(spec, this.parts.floods, process)
         : await startPipeChild(spec, params.pipeStdin, this.parts, process)
     } catch (error) {
       throw spawnFailure(error as NodeJS.ErrnoException, spec)

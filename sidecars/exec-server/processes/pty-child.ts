@@ -1,5 +1,6 @@
 import type { Child, ChildEvents, ChildSpec } from './child.ts'
 import { signalName } from './exit-status.ts'
+import type { FloodReader } from './flood-reader.ts'
 import { noteMaster, openMasters } from '../streams/terminal-masters.ts'
 import { findProgram } from './program-path.ts'
 import { loadPty, type LoadedPty } from './pty-binding.ts'
@@ -16,13 +17,13 @@ const END_OF_FILE = Buffer.from([4])
  * Starts a program on a terminal of its own, as leader of its session.
  * @throws an error with the system's code when it cannot be executed
  */
-export function startPtyChild(spec: ChildSpec, events: ChildEvents): Child {
+export function startPtyChild(spec: ChildSpec, floods: FloodReader, events: ChildEvents): Child {
   // The child itself could only print its failure and exit with 1.
   const found = findProgram(spec.program, spec.cwd, spec.environment.PATH)
   const problem = folderProblem(spec.cwd) ?? ('errno' in found ? found.errno : undefined)
   if ('errno' in found || problem !== undefined) throw Object.assign(new Error(problem), { code: problem })
   const { file, args, environment } = launched(spec, found.path)
-  return new PtyChild(loadPty(), file, args, { ...spec, environment }, events)
+  return new PtyChild({ pty: loadPty(), floods }, file, args, { ...spec, environment }, events)
 }
 
 /**
@@ -85,7 +86,7 @@ class PtyChild implements Child {
   private isOver = false
 
   constructor(
-    private readonly pty: LoadedPty,
+    private readonly parts: { pty: LoadedPty; floods: FloodReader },
     file: string,
     args: string[],
     { cwd, environment, terminal }: ChildSpec,
@@ -96,7 +97,7 @@ class PtyChild implements Child {
       this.output.childEnded()
       events.onExit(signal === 0 ? { code, signal: null } : { code: null, signal: signalName(signal) })
     }
-    const { binding, helperPath } = pty
+    const { binding, helperPath } = parts.pty
     const forked = binding.fork(
       file,
       args,
@@ -114,16 +115,14 @@ class PtyChild implements Child {
     this.slavePath = forked.pty
     this.fd = forked.fd
     noteMaster(forked.fd)
-    this.output = new PtyOutput(
-      forked.fd,
-      forked.pty,
-      (bytes, block) => events.onOutput('pty', bytes, block),
-      () => {
+    this.output = new PtyOutput(forked.fd, forked.pty, parts.floods, {
+      onOutput: (bytes, block) => events.onOutput('pty', bytes, block),
+      onEnd: () => {
         this.dispose()
         // After the exit, which may be on its way.
         setImmediate(() => events.onOutputEnd())
       },
-    )
+    })
     this.input = new PtyInput(forked.fd, () => this.output.slaveFd)
   }
 
@@ -146,7 +145,7 @@ class PtyChild implements Child {
     this.output.resume()
   }
   resize(columns: number, rows: number): void {
-    if (!this.isOver) this.pty.binding.resize(this.fd, columns, rows)
+    if (!this.isOver) this.parts.pty.binding.resize(this.fd, columns, rows)
   }
   dispose(): void {
     if (this.isOver) return

@@ -1,7 +1,10 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { ReadStream } from 'node:tty'
 import { readIntoOptions } from '../streams/read-into.ts'
-import { BLOCK_BYTES, COPY_BELOW_BYTES, OutputBlock } from './output-block.ts'
+import type { Flood } from './flood.ts'
+import type { FloodReader } from './flood-reader.ts'
+import { BLOCK_BYTES } from './output-block.ts'
+import { OutputJoiner, type OutputReceiver } from './output-joiner.ts'
 
 /**
  * What one read of a terminal gives at most (N_TTY_BUF_SIZE - 1); reads are joined until they are enough. A read
@@ -11,6 +14,8 @@ import { BLOCK_BYTES, COPY_BELOW_BYTES, OutputBlock } from './output-block.ts'
 const READ_BYTES = 4_095
 /** A read below this says that nothing is waiting behind it. */
 const SHORT_READ_BYTES = 2 * 1024
+/** So many bytes of full reads in a row are a flood: who types or looks at a page never makes one. */
+const FLOOD_BYTES = 128 * 1024
 /**
  * So much is handed on at once. A whole block would be fewer messages, but a client that takes one in leaves the
  * terminal no processor for that long, on a machine of two: a third less per second.
@@ -31,21 +36,23 @@ const POLL_MAX_MS = 100
  * terminal are always short. So while the child lives, the slave side is held open here as well and no
  * hang-up can come; when the child has ended, the slave is closed and the rest is read directly until
  * the system says EIO, which it does only when nothing is left and nobody can write any more.
+ *
+ * So there are three who read, and never two of them at once: libuv, a thread while there is a flood (see
+ * {@link FloodReader}), and this class after the child's end. {@link PtyOutput.goOn} says whose turn it is.
  */
 export class PtyOutput {
   private readonly stream: ReadStream
+  private readonly joiner: OutputJoiner
   private slave: number | undefined
-  /** Read and not handed on: [from, to) of the block. The next read goes to `to`. */
-  private block = new OutputBlock()
-  private from = 0
-  private to = 0
-  /** Somebody keeps a part of the block: it cannot be filled again from the start. */
-  private isShared = false
-  private checkedTo = 0
+  private flood: Flood | undefined
+  /** Bytes of the full reads since one that was not. */
+  private fullBytes = 0
+  private checkedBytes = 0
   private sinceMs = 0
   private isFlushScheduled = false
   private isPaused = false
   private isDraining = false
+  private isInDrain = false
   private isOver = false
   private poll: NodeJS.Timeout | undefined
   private pollMs = POLL_MIN_MS
@@ -53,16 +60,19 @@ export class PtyOutput {
   constructor(
     private readonly fd: number,
     slavePath: string,
-    private readonly onOutput: (bytes: Buffer, block: OutputBlock | undefined) => void,
-    private readonly onEnd: () => void,
+    private readonly floods: FloodReader,
+    private readonly events: { onOutput: OutputReceiver; onEnd(): void },
   ) {
     this.slave = openSync(slavePath, constants.O_RDWR | constants.O_NOCTTY)
+    this.joiner = new OutputJoiner(events.onOutput)
     const options = readIntoOptions({
-      buffer: () => this.room(),
+      buffer: () => this.joiner.room(READ_BYTES),
       onRead: (bytesRead) => this.received(bytesRead),
     })
     this.stream = new ReadStream(fd, options)
-    this.stream.on('error', () => this.drain())
+    this.stream.on('error', () => {
+      if (this.isDraining) this.goOn()
+    })
     this.stream.resume()
   }
 
@@ -71,125 +81,148 @@ export class PtyOutput {
     return this.slave
   }
 
+  /** Reads nothing more. What has been read is handed on all the same: in a flood up to a quarter of a MiB. */
   pause(): void {
     if (this.isPaused) return
     this.isPaused = true
     this.stream.pause()
+    this.flood?.stop()
     clearTimeout(this.poll)
     this.poll = undefined
   }
   resume(): void {
     if (!this.isPaused) return
     this.isPaused = false
-    if (this.isDraining) this.drain()
-    else if (!this.isOver) this.stream.resume()
+    this.goOn()
   }
 
   /** The child has ended: reads what is left, and on while others hold the terminal. */
   childEnded(): void {
-    this.flush()
+    if (this.isOver) return
+    this.joiner.flush()
     this.stream.pause()
     this.closeSlave()
     this.isDraining = true
-    this.drain()
+    this.flood?.finish()
+    this.goOn()
   }
 
   dispose(): void {
     this.isOver = true
-    this.isDraining = false
     clearTimeout(this.poll)
     this.closeSlave()
-    this.stream.destroy()
+    this.flood?.finish()
+    this.goOn()
   }
 
-  /** Where the next read goes. Node asks for it once per read, before the read. */
-  private room(): Buffer {
-    if (this.from === this.to && !this.isShared) this.from = this.to = 0
-    if (BLOCK_BYTES - this.to < READ_BYTES) {
-      this.flush()
-      this.block.release()
-      this.block = new OutputBlock()
-      this.isShared = false
-      this.from = this.to = 0
-    }
-    return this.block.bytes.subarray(this.to, this.to + READ_BYTES)
+  /** Has it read, or closed, by whoever is to do it now. Nothing during a flood, whose end leads here. */
+  private goOn(): void {
+    if (this.flood) return
+    if (this.isOver) this.stream.destroy()
+    else if (this.isPaused) return
+    else if (this.isDraining) this.drain()
+    else this.stream.resume()
   }
 
   private received(bytesRead: number): boolean {
-    if (this.from === this.to) this.sinceMs = performance.now()
-    this.to += bytesRead
+    const { joiner } = this
+    if (joiner.waitingBytes === 0) this.sinceMs = performance.now()
+    joiner.filled(bytesRead)
+    this.fullBytes = bytesRead < READ_BYTES ? 0 : this.fullBytes + bytesRead
     // A short read has emptied the terminal: what a person typed comes back without delay.
-    if (bytesRead < SHORT_READ_BYTES || this.to - this.from >= ENOUGH_BYTES) this.flush()
+    if (bytesRead < SHORT_READ_BYTES || joiner.waitingBytes >= ENOUGH_BYTES) joiner.flush()
     else if (!this.isFlushScheduled) {
       this.isFlushScheduled = true
       setImmediate(this.flushWhenQuiet)
     }
-    return !this.isPaused
+    if (this.fullBytes >= FLOOD_BYTES && joiner.waitingBytes === 0) this.beginFlood()
+    return !this.isPaused && !this.flood
+  }
+
+  /** Lets the thread read, if it can be had. Nothing that was read before may be waiting here. */
+  private beginFlood(): void {
+    if (this.isPaused || this.isOver) return
+    // Its own: the other one has the place of libuv's next read, which is fixed already.
+    let joiner: OutputJoiner | undefined
+    this.flood = this.floods.begin(this.fd, {
+      onBytes: (bytes) => this.handOn(bytes, (joiner ??= new OutputJoiner(this.events.onOutput))),
+      onOver: () => {
+        joiner?.dispose()
+        this.flood = undefined
+        this.fullBytes = 0
+        this.goOn()
+      },
+    })
+    // Beside the answer to this read: a resume() of the same turn would have it read on in the next tick.
+    if (this.flood) this.stream.pause()
+  }
+
+  private handOn(bytes: Buffer, joiner: OutputJoiner): void {
+    for (let at = 0; at < bytes.length && !this.isOver;) {
+      const copied = bytes.copy(joiner.room(Math.min(bytes.length - at, BLOCK_BYTES)), 0, at)
+      joiner.filled(copied)
+      joiner.flush()
+      at += copied
+    }
   }
 
   /** Waits for one turn of the event loop in which nothing more came. */
   private readonly flushWhenQuiet = (): void => {
     this.isFlushScheduled = false
-    if (this.to === this.from) return
-    if (this.to !== this.checkedTo && performance.now() - this.sinceMs < JOIN_MS) {
-      this.checkedTo = this.to
+    const { waitingBytes } = this.joiner
+    if (waitingBytes === 0 || this.isOver) return
+    if (waitingBytes !== this.checkedBytes && performance.now() - this.sinceMs < JOIN_MS) {
+      this.checkedBytes = waitingBytes
       this.isFlushScheduled = true
       setImmediate(this.flushWhenQuiet)
-    } else this.flush()
-  }
-
-  private flush(): void {
-    const { block, from, to } = this
-    if (from === to) return
-    this.from = to
-    const bytes = block.bytes.subarray(from, to)
-    if (bytes.length < COPY_BELOW_BYTES) this.onOutput(Buffer.from(bytes), undefined)
-    else {
-      this.isShared = true
-      this.onOutput(bytes, block.retain())
-    }
+    } else this.joiner.flush()
   }
 
   private drain(): void {
-    if (!this.isDraining || this.isOver) return
+    // From within what it hands on: it goes on by itself.
+    if (this.isInDrain) return
     clearTimeout(this.poll)
-    for (let bytes = 0; !this.isPaused;) {
-      // Somebody who prints without end must not keep everybody else waiting.
-      if (bytes >= TURN_BYTES) {
-        this.poll = setTimeout(() => this.drain(), 0)
-        break
-      }
-      const bytesRead = this.readNow()
-      if (bytesRead === 'over') {
-        this.flush()
-        this.dispose()
-        this.onEnd()
-        return
-      }
-      if (bytesRead === 'nothing now') {
-        this.pollMs = this.to > this.from ? POLL_MIN_MS : Math.min(POLL_MAX_MS, this.pollMs * 2)
-        this.flush()
-        // Referenced on purpose: output of a child's child is waited for like any other.
-        this.poll = setTimeout(() => this.drain(), this.pollMs)
-        return
-      }
-      this.to += bytesRead
-      bytes += bytesRead
-    }
-    this.flush()
+    this.isInDrain = true
+    const againMs = this.readRest()
+    this.isInDrain = false
+    // Referenced on purpose: output of a child's child is waited for like any other.
+    if (!this.isPaused && !this.isOver) this.poll = setTimeout(() => this.goOn(), againMs)
   }
 
-  private readNow(): number | 'over' | 'nothing now' {
-    const room = this.room()
-    try {
-      return readSync(this.fd, room, 0, room.length, null) || 'over'
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 'nothing now' : 'over'
+  /** Reads what is left now; returns when to look again. */
+  private readRest(): number {
+    for (let bytes = 0; ;) {
+      const room = this.joiner.room(READ_BYTES)
+      // Somebody who prints without end must not keep everybody else waiting.
+      const bytesRead = this.isPaused || this.isOver || bytes >= TURN_BYTES ? 'enough' : readNow(this.fd, room)
+      if (typeof bytesRead === 'number') {
+        this.joiner.filled(bytesRead)
+        bytes += bytesRead
+        continue
+      }
+      const isFresh = this.joiner.waitingBytes > 0
+      this.joiner.flush()
+      if (bytesRead === 'enough') return 0
+      if (bytesRead === 'over') {
+        this.dispose()
+        this.events.onEnd()
+        return 0
+      }
+      this.pollMs = isFresh ? POLL_MIN_MS : Math.min(POLL_MAX_MS, this.pollMs * 2)
+      return this.pollMs
     }
   }
 
   private closeSlave(): void {
     if (this.slave !== undefined) closeSync(this.slave)
     this.slave = undefined
+  }
+}
+
+function readNow(fd: number, room: Buffer): number | 'over' | 'nothing now' {
+  try {
+    return readSync(fd, room, 0, room.length, null) || 'over'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 'nothing now' : 'over'
   }
 }
