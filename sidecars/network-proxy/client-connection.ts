@@ -2,7 +2,7 @@
  * A client's connection, listened to once for its whole life: whoever deals with the client at the moment
  * is its sink. Handing a connection on is an assignment, not six listeners taken off and put on.
  */
-import type { Socket } from 'node:net'
+import type { ByteSocket } from './tcp/byte-socket.ts'
 
 export interface ClientSink {
   onClientBytes(bytes: Buffer): void
@@ -17,7 +17,7 @@ export class ClientConnection {
   /** The client has ended its side. */
   ended: boolean
 
-  constructor(readonly socket: Socket) {
+  constructor(readonly socket: ByteSocket) {
     this.ended = socket.readableEnded
     // Before anything else: a client that resets must never be an uncaught error.
     socket.on('error', ignoreError)
@@ -27,7 +27,7 @@ export class ClientConnection {
   }
 
   /** Stops listening, for an owner that reads the socket itself; the error listener stays. */
-  release(): Socket {
+  release(): ByteSocket {
     this.sink = undefined
     this.socket.off('data', this.onData)
     this.socket.off('end', this.onEnd)

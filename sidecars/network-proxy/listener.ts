@@ -1,6 +1,9 @@
 /** A listening socket of the proxy, and the choice of protocol by the first byte of each connection. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { ClientConnection } from './client-connection.ts'
+import type { ByteSocket } from './tcp/byte-socket.ts'
+import { listeningHandle, tcpBinding } from './tcp/tcp-binding.ts'
+import { TcpSocket } from './tcp/tcp-socket.ts'
 
 /** Ports tried when the wanted one is taken. */
 export interface PortRange {
@@ -39,14 +42,26 @@ export class Listener {
         server.on('error', () => {})
         const { address, port } = server.address() as AddressInfo
         const listener = new Listener(server, address, port, accept)
-        server.on('connection', listener.onConnection)
+        listener.start()
         resolve(listener)
       })
     })
   }
 
-  private readonly onConnection = (socket: Socket): void => {
+  private start(): void {
+    const binding = tcpBinding()
+    const handle = binding && listeningHandle(this.server)
+    if (!handle) return void this.server.on('connection', (socket: Socket) => this.onConnection(socket))
+    handle.onconnection = (status, client) => {
+      if (status !== 0 || !client) return
+      client.setNoDelay(true)
+      this.onConnection(new TcpSocket(client, binding))
+    }
+  }
+
+  private onConnection(socket: ByteSocket): void {
     this.accept(new ClientConnection(socket))
+    socket.resume()
   }
 
   /** Stops accepting; connections already handed over live on. */

@@ -2,7 +2,10 @@
  * A TCP or unix socket connection read through reusable buffers: the stock stream allocates 64 KiB for every read,
  * which is most of what a forwarder in Node pays.
  */
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
+import { tcpBinding } from '../tcp/tcp-binding.ts'
+import { TcpSocket, type ReadTarget } from '../tcp/tcp-socket.ts'
 import { UpstreamConnection, type Ownership } from './upstream-connection.ts'
 
 /** Shared by all connections: what is read here is copied before the call returns. */
@@ -21,8 +24,17 @@ const TURN_BYTES = 512 * 1024
 const sharedBuffer = Buffer.allocUnsafeSlow(SHARED_BYTES)
 const freeBulkBuffers: Buffer[] = []
 
+/** By node:net: for unix sockets, and where there is nothing below it. */
+function connectStream(address: string, port: number, onread: ReadTarget): ByteSocket {
+  return connect(
+    port === 0
+      ? { path: address, allowHalfOpen: true, onread }
+      : { host: address, port, noDelay: true, allowHalfOpen: true, onread },
+  )
+}
+
 export class TcpUpstream extends UpstreamConnection {
-  readonly socket: Socket
+  readonly socket: ByteSocket
   private buffer: Buffer = sharedBuffer
   private wantsBulk = false
   private paused = false
@@ -37,12 +49,9 @@ export class TcpUpstream extends UpstreamConnection {
    */
   constructor(address: string, port: number) {
     super(address, port)
-    const onread = { buffer: this.nextBuffer, callback: this.onRead }
-    this.socket = connect(
-      port === 0
-        ? { path: address, allowHalfOpen: true, onread }
-        : { host: address, port, noDelay: true, allowHalfOpen: true, onread },
-    )
+    const target: ReadTarget = { buffer: this.nextBuffer, callback: this.onRead }
+    const binding = port === 0 ? undefined : tcpBinding()
+    this.socket = binding ? TcpSocket.connect(address, port, binding, target) : connectStream(address, port, target)
     this.listen(this.socket)
   }
 

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 import { formatAuthority } from '../policy/authority.ts'
+import { asStream } from '../tcp/tcp-socket.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 
 export interface TlsDialOptions {
@@ -52,7 +53,7 @@ export async function tlsHandshake(
   const key = `${formatAuthority(host, raw.port)} ${protocols.join(' ')}`
   const session = options.sessions?.get(key)
   const socket = connectTls({
-    socket: raw.socket,
+    socket: asStream(raw.socket),
     host,
     // An address is no server name (RFC 6066).
     ...(isIP(host) === 0 ? { servername: host } : {}),

@@ -1,6 +1,6 @@
 /** A connection to an origin or a parent proxy, whatever carries it. */
-import type { Socket } from 'node:net'
 import { resetSocket } from '../reset-socket.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 
 /** Who gets what arrives. Exactly one sink at a time; it may hand the connection to another. */
 export interface UpstreamSink {
@@ -22,7 +22,7 @@ export type Ownership = 'shared' | 'lent' | 'owned'
 
 export abstract class UpstreamConnection {
   sink: UpstreamSink | undefined
-  abstract readonly socket: Socket
+  abstract readonly socket: ByteSocket
   private error: Error | undefined
 
   constructor(
@@ -45,7 +45,7 @@ export abstract class UpstreamConnection {
   }
 
   /** Before anything is awaited: a socket without an error listener takes the process with it. */
-  protected listen(socket: Socket): void {
+  protected listen(socket: ByteSocket): void {
     socket.on('error', this.onError)
     socket.on('end', this.onEnd)
     socket.on('drain', this.onDrain)
@@ -82,7 +82,7 @@ export abstract class UpstreamConnection {
  * Passes bytes of `from` on to `to` and holds `from` back while `to` is behind. `onFlushed` must be the
  * same function each time; it has to call `resumeWhenFlushed`.
  */
-export function forwardBytes(from: UpstreamConnection, to: Socket, bytes: Buffer, onFlushed: () => void): void {
+export function forwardBytes(from: UpstreamConnection, to: ByteSocket, bytes: Buffer, onFlushed: () => void): void {
   const { ownership } = from
   to.write(ownership === 'shared' ? Buffer.from(bytes) : bytes, onFlushed)
   // A lent buffer must not be read into again before the kernel has all of it.
@@ -93,11 +93,11 @@ export function forwardBytes(from: UpstreamConnection, to: Socket, bytes: Buffer
  * True when `to` has more queued than its high-water mark. `writableNeedDrain` alone also says so for a
  * large write that the kernel took at once.
  */
-export function isBehind(to: Socket): boolean {
+export function isBehind(to: ByteSocket): boolean {
   return to.writableLength > 0 && to.writableNeedDrain
 }
 
 /** The other half of `forwardBytes`. */
-export function resumeWhenFlushed(from: UpstreamConnection, to: Socket): void {
+export function resumeWhenFlushed(from: UpstreamConnection, to: ByteSocket): void {
   if (to.writableLength === 0) from.resume()
 }

@@ -2,7 +2,6 @@
  * One client connection that speaks HTTP/1.1 to the proxy: requests are read, judged and forwarded one
  * after the other, each on its own, however many the client sends at once.
  */
-import type { Socket } from 'node:net'
 import type { Admission } from '../admission.ts'
 import type { ClientConnection, ClientSink } from '../client-connection.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
@@ -15,6 +14,7 @@ import { UNIX_SOCKET_HEADER, UNIX_SOCKET_HOST } from '../policy/unix-socket.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
 import { resetSocket } from '../reset-socket.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import type { TunnelOpener } from '../tunnel/tunnel-opener.ts'
 import { BodyGatherer } from './body-gatherer.ts'
 import { BodyReader } from './body-reader.ts'
@@ -76,7 +76,7 @@ type State =
   | 'ended'
 
 export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnection, ClientSink {
-  readonly socket: Socket
+  readonly socket: ByteSocket
   attribution: Attribution
   readonly opaque = false
   place: LiveConnection['place']
@@ -217,7 +217,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     this.state = 'gathering'
     this.waitingSinceMs = this.serving.log.nowMs()
     if (body.done) return this.gathered(this.gathering, undefined)
-    if (head.expectsContinue) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n')
+    if (head.expectsContinue) this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
     const ahead = this.received.take()
     if (ahead) this.gather(ahead)
   }

@@ -1,5 +1,4 @@
 /** One request on its way to an origin and the response on its way back, both streamed. */
-import type { Socket } from 'node:net'
 import {
   forwardBytes,
   isBehind,
@@ -8,6 +7,7 @@ import {
   type UpstreamSink,
 } from '../dial/upstream-connection.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import { BodyReader } from './body-reader.ts'
 import { CHUNK_END, chunkStart, lastChunk } from './chunked.ts'
 import { MalformedHttp, MAX_HEAD_BYTES } from './fields.ts'
@@ -44,7 +44,7 @@ export interface ExchangeParts {
   target: RequestTarget
   upstream: UpstreamConnection
   record: ConnectionRecord
-  client: Socket
+  client: ByteSocket
   form: RequestForm
   /** The upstream connection has carried requests before. */
   reused: boolean
@@ -60,7 +60,7 @@ export class Exchange implements UpstreamSink {
   readonly head: RequestHead
   readonly upstream: UpstreamConnection
   readonly record: ConnectionRecord
-  private readonly client: Socket
+  private readonly client: ByteSocket
   private readonly requestBody: BodyReader
   private responseBody: BodyReader | undefined
   private response: ResponseHead | undefined

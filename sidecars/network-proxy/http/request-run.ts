@@ -1,5 +1,4 @@
 /** One request from its verdict to its answer: held for the owner, connected, exchanged. */
-import type { Socket } from 'node:net'
 import type { Attempt, Connected } from '../admission.ts'
 import { ClientPresence } from '../client-presence.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
@@ -7,6 +6,7 @@ import type { Attribution } from '../leases.ts'
 import type { Ruling } from '../policy/policy.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import type { HttpServing } from './client-session.ts'
 import { Exchange, type ExchangeOutcome, type ExchangeOwner } from './exchange.ts'
 import type { RequestForm } from './forwarded-head.ts'
@@ -15,7 +15,7 @@ import type { ResponseHead } from './response-head.ts'
 
 /** The client connection of a run. Exactly one of these is called at the end, except after `abandon`. */
 export interface RunOwner {
-  readonly socket: Socket
+  readonly socket: ByteSocket
   readonly attribution: Attribution
   /** The head is on its way to the origin; a body may follow. */
   exchangeStarted(): void

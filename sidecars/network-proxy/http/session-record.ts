@@ -1,10 +1,10 @@
 /** The record of what one client connection is doing: successive requests to one destination share it. */
-import type { Socket } from 'node:net'
 import type { Attribution } from '../leases.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import type { TunnelScope } from './tunnel-scope.ts'
 
 export class SessionRecord {
@@ -13,7 +13,7 @@ export class SessionRecord {
   /** `scope` is set for requests out of an inspected tunnel, which has a record already. */
   constructor(
     private readonly log: ConnectionLog,
-    private readonly client: Socket,
+    private readonly client: ByteSocket,
     private readonly scope: TunnelScope | undefined,
   ) {
     this.record = scope?.record

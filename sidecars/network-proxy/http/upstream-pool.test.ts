@@ -11,7 +11,7 @@ async function connection(port: number): Promise<TcpUpstream> {
   const upstream = new TcpUpstream('127.0.0.1', port)
   upstream.sink = { onBytes() {}, onEnd() {}, onClose() {} }
   onTestFinished(() => upstream.destroy())
-  await new Promise((resolve) => upstream.socket.once('connect', resolve))
+  await new Promise<void>((resolve) => upstream.socket.once('connect', resolve))
   return upstream
 }
 

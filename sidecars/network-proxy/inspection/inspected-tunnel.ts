@@ -2,7 +2,6 @@
  * An inspected tunnel until its client speaks HTTP: the TLS greeting is read, the certificate chosen, the
  * handshake done, and whoever speaks the agreed HTTP version takes over.
  */
-import type { Socket } from 'node:net'
 import type { Attempt } from '../admission.ts'
 import type { CertificateAuthority } from '../certificates/certificate-authority.ts'
 import { ClientConnection } from '../client-connection.ts'
@@ -14,6 +13,8 @@ import type { Destination } from '../policy/rule-table.ts'
 import { InvalidHost, isIpLiteral } from '../../protocol/host-pattern.ts'
 import { readClientHello } from '../tunnel/client-hello.ts'
 import { resetSocket } from '../reset-socket.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
+import { asStream } from '../tcp/tcp-socket.ts'
 import { H2Session } from './h2-session.ts'
 import { InspectedSocket } from './inspected-socket.ts'
 import { describeClientRefusal } from './tls-failure.ts'
@@ -27,7 +28,7 @@ const ACCESS_DENIED_ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 49])
 
 export interface InspectedTunnelParts {
   /** Was told yes already; has an error listener. */
-  socket: Socket
+  socket: ByteSocket
   attempt: Attempt
   exempt: boolean
   serving: HttpServing
@@ -116,11 +117,11 @@ export class InspectedTunnel implements LiveConnection {
     socket.off('data', this.onBytes)
     socket.off('end', this.onEnd)
     socket.pause()
-    if (this.held) socket.unshift(this.held)
+    const raw = asStream(socket, this.held)
     this.held = undefined
     // TLS clients do not end one half: who ends has left.
-    socket.allowHalfOpen = false
-    const tls = new InspectedSocket(socket, authority.contextFor(destination.host))
+    raw.allowHalfOpen = false
+    const tls = new InspectedSocket(raw, authority.contextFor(destination.host))
     this.tls = tls
     let failure: Error | undefined
     tls.on('error', (error) => (failure = error))
@@ -181,7 +182,8 @@ export class InspectedTunnel implements LiveConnection {
     if (!this.finish()) return
     const { socket, attempt, serving } = this.parts
     attempt.record.blocked(refusal, serving.log.nowMs())
-    socket.end(ACCESS_DENIED_ALERT)
+    socket.write(ACCESS_DENIED_ALERT)
+    socket.end()
     socket.resume()
     socket.destroySoon()
   }

@@ -1,8 +1,8 @@
 /** Decides which tunnels are read instead of relayed, and takes them over. */
-import type { Socket } from 'node:net'
 import type { Admission, Attempt } from '../admission.ts'
 import type { HttpServing } from '../http/client-session.ts'
 import { resetSocket } from '../reset-socket.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import type { TunnelInspector } from '../tunnel/tunnel-opener.ts'
 import { isExcluded, type InspectionSettings } from './inspection-settings.ts'
 import { InspectedTunnel } from './inspected-tunnel.ts'
@@ -45,7 +45,7 @@ export class Inspector implements TunnelInspector {
     return this.admission.needsInspection(attempt) || this.options.settings().hooks.isHooked(attempt.destination.host)
   }
 
-  handleTunnel(socket: Socket, attempt: Attempt, options: { exempt: boolean; early: Buffer | undefined }): void {
+  handleTunnel(socket: ByteSocket, attempt: Attempt, options: { exempt: boolean; early: Buffer | undefined }): void {
     const trust = this.options.trust()
     if (!trust) {
       attempt.record.blocked({ reason: 'mitm_required', source: 'mode_guard' }, this.options.serving.log.nowMs())

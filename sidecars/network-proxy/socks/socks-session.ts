@@ -1,5 +1,4 @@
 /** One client connection that speaks SOCKS5: greeting, lease, one request, then a tunnel or UDP association. */
-import type { Socket } from 'node:net'
 import type { ClientConnection, ClientSink } from '../client-connection.ts'
 import { ClientPresence } from '../client-presence.ts'
 import type { Admission, Attempt } from '../admission.ts'
@@ -10,6 +9,7 @@ import { refusalText, type Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import type { TunnelClient, TunnelOpener } from '../tunnel/tunnel-opener.ts'
 import {
   COMMAND_CONNECT,
@@ -33,7 +33,7 @@ import { sshRefusal } from './ssh-refusal.ts'
 /** Opens UDP associations; absent when UDP is off. */
 export interface UdpRelay {
   /** Takes over the control connection and answers on it. `declared` is where the client says it will send from. */
-  associate(control: Socket, attribution: Attribution, declared: { port: number }): void
+  associate(control: ByteSocket, attribution: Attribution, declared: { port: number }): void
 }
 
 export interface SocksServing {
@@ -80,7 +80,7 @@ export class SocksSession implements TunnelClient, LiveConnection, ClientSink {
     this.onClientBytes(early)
   }
 
-  private get socket(): Socket {
+  private get socket(): ByteSocket {
     return this.connection.socket
   }
 
@@ -170,7 +170,7 @@ export class SocksSession implements TunnelClient, LiveConnection, ClientSink {
     udp.associate(this.connection.release(), attribution, { port: declaredPort })
   }
 
-  accept(outgoing: Socket | undefined): Buffer | undefined {
+  accept(outgoing: ByteSocket | undefined): Buffer | undefined {
     const { received } = this
     const bound = { address: outgoing?.localAddress ?? '0.0.0.0', port: outgoing?.localPort ?? 0 }
     this.record = undefined

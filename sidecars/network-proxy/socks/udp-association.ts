@@ -3,7 +3,7 @@
  * It lives as long as its TCP control connection, and a refused datagram never ends it.
  */
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
-import { isIPv6, type Socket } from 'node:net'
+import { isIPv6 } from 'node:net'
 import type { Admission, Attempt } from '../admission.ts'
 import { ClientPresence } from '../client-presence.ts'
 import type { Attribution } from '../leases.ts'
@@ -12,6 +12,7 @@ import { canonicalHost, InvalidHost } from '../../protocol/host-pattern.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import { REPLY, writeReply } from './socks-wire.ts'
 import { readUdpRequest, writeUdpReply } from './udp-datagram.ts'
 
@@ -51,7 +52,7 @@ export class UdpAssociation implements LiveConnection {
   private ended = false
 
   constructor(
-    private readonly control: Socket,
+    private readonly control: ByteSocket,
     readonly attribution: Attribution,
     private readonly serving: UdpServing,
     private readonly declaredPort: number,

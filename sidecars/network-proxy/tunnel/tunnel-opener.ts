@@ -1,5 +1,4 @@
 /** From a request for a tunnel (CONNECT or SOCKS) to a running one, or to a refusal on the client's wire. */
-import type { Socket } from 'node:net'
 import type { Admission, Attempt } from '../admission.ts'
 import type { ClientConnection } from '../client-connection.ts'
 import type { Opened } from '../dial/route.ts'
@@ -10,6 +9,7 @@ import type { Ruling } from '../policy/policy.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 import { Tunnel, type ServerNames } from './tunnel.ts'
 
 /** The client's end while its tunnel is not open yet. Exactly one of these is called, once. */
@@ -19,7 +19,7 @@ export interface TunnelClient {
    * Says yes on the wire and lets go of the connection. `outgoing` is the connection to the destination, for
    * protocols that tell its address. Returns the bytes that the client sent already.
    */
-  accept(outgoing: Socket | undefined): Buffer | undefined
+  accept(outgoing: ByteSocket | undefined): Buffer | undefined
   refuse(refusal: Refusal): void
   /** The destination cannot be had; `code` is the operating system's. */
   fail(code: string, message: string): void
@@ -36,7 +36,7 @@ export interface TunnelInspector {
    * `Admission.connect` as it is. The inspector owns `socket` (its error listener is attached), the
    * record, and an entry in `LiveConnections`, from here on.
    */
-  handleTunnel(socket: Socket, attempt: Attempt, options: { exempt: boolean; early: Buffer | undefined }): void
+  handleTunnel(socket: ByteSocket, attempt: Attempt, options: { exempt: boolean; early: Buffer | undefined }): void
 }
 
 /** Open tunnels; the next one is refused. A build opens a few hundred, a leak opens thousands. */

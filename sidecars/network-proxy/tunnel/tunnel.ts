@@ -1,5 +1,4 @@
 /** Bytes both ways between a client and a destination, with half-close and back-pressure on each side. */
-import type { Socket } from 'node:net'
 import type { ClientConnection, ClientSink } from '../client-connection.ts'
 import {
   forwardBytes,
@@ -17,6 +16,7 @@ import type { ConnectionRecord } from '../records/connection-record.ts'
 import { TLS_HANDSHAKE } from './client-hello.ts'
 import { ServerNameGuard } from './server-name-guard.ts'
 import { resetSocket } from '../reset-socket.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
 
 /** An idle tunnel ends after this; chat and build clients are silent for a long time. */
 export const IDLE_LIMIT_MS = 60 * 60 * 1000
@@ -47,7 +47,7 @@ export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
   readonly destination: Destination
   readonly attribution: Attribution
   private readonly connection: ClientConnection
-  private readonly client: Socket
+  private readonly client: ByteSocket
   private readonly upstream: UpstreamConnection
   private readonly record: ConnectionRecord
   private readonly live: LiveConnections
