@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Flood, type FloodEvents } from './flood.ts'
+import { FloodWatch } from './flood-watch.ts'
 import { FLOOD_THREAD_SCRIPT } from './flood-thread-script.ts'
 import { FloodThread } from './flood-thread.ts'
 
@@ -11,6 +12,16 @@ const IDLE_MS = 10_000
  * processor that the server does not use.
  */
 export const CAN_READ_FLOODS = process.platform === 'linux' && availableParallelism() > 1
+
+/** What tests need to be otherwise. */
+export interface FloodOptions {
+  /** What the thread runs. */
+  script?: string
+  /** Without floods for so long the thread is ended. */
+  idleMs?: number
+  /** The part of the reads of a flood that must have waited. */
+  minWaitingShare?: number
+}
 
 /**
  * Reads floods of terminals in a thread, one terminal at a time. A terminal gives 4 KiB at a time, and each read
@@ -24,12 +35,12 @@ export class FloodReader {
   private flood: Flood | undefined
   private idle: NodeJS.Timeout | undefined
   private isUnable = !CAN_READ_FLOODS
-  private readonly script: string
-  private readonly idleMs: number
 
-  constructor({ script = FLOOD_THREAD_SCRIPT, idleMs = IDLE_MS } = {}) {
-    this.script = script
-    this.idleMs = idleMs
+  constructor(private readonly options: FloodOptions = {}) {}
+
+  /** What tells one terminal when to ask. */
+  watch(): FloodWatch {
+    return new FloodWatch(this.options.minWaitingShare)
   }
 
   /**
@@ -62,7 +73,7 @@ export class FloodReader {
 
   private startThread(): FloodThread | undefined {
     try {
-      const thread = new FloodThread(this.script, () => {
+      const thread = new FloodThread(this.options.script ?? FLOOD_THREAD_SCRIPT, () => {
         if (this.thread !== thread) return
         this.isUnable = true
         this.endThread()
@@ -76,7 +87,7 @@ export class FloodReader {
 
   private endWhenIdle(): void {
     clearTimeout(this.idle)
-    this.idle = setTimeout(() => this.endThread(), this.idleMs).unref()
+    this.idle = setTimeout(() => this.endThread(), this.options.idleMs ?? IDLE_MS).unref()
   }
 
   private endThread(): void {

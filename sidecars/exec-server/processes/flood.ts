@@ -14,6 +14,11 @@ export interface FloodEvents {
 const LOOK_AGAIN_MS = 5
 /** Later, and until the thread says that it is over. It may have no processor, or waits for the system. */
 const QUIET_LOOK_MS = 1
+/**
+ * After so much the terminal goes back to its usual reader. It gets it again 128 KiB later when a thread is still
+ * better there (see FloodWatch), which changes with the other work of the machine.
+ */
+const SHARE_BYTES = 1024 * 1024
 /** Longest wait for the end of a read. It takes less than one, unless the machine has other things to do. */
 const FINISH_MS = 20
 
@@ -25,6 +30,7 @@ export class Flood {
   private isTaking = false
   private isOver = false
   private lastBytesMs = performance.now()
+  private bytes = 0
 
   constructor(
     private readonly thread: FloodThread,
@@ -50,6 +56,8 @@ export class Flood {
     if (this.isOver) return
     const bytes = this.take()
     if (this.isOver) return
+    this.bytes += bytes
+    if (this.bytes >= SHARE_BYTES) this.stop()
     const now = performance.now()
     if (bytes > 0) this.lastBytesMs = now
     if (now - this.lastBytesMs < LOOK_AGAIN_MS) setImmediate(this.look)

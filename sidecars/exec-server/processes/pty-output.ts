@@ -3,21 +3,14 @@ import { ReadStream } from 'node:tty'
 import { readIntoOptions } from '../streams/read-into.ts'
 import type { Flood } from './flood.ts'
 import type { FloodReader } from './flood-reader.ts'
+import { READ_BYTES, type FloodWatch } from './flood-watch.ts'
 import { BLOCK_BYTES } from './output-block.ts'
 import { OutputJoiner, type OutputReceiver } from './output-joiner.ts'
 
-/**
- * What one read of a terminal gives at most (N_TTY_BUF_SIZE - 1); reads are joined until they are enough. A read
- * that fills its room is followed by the next at once, and that one waits in the system for what is on its way,
- * where asking for readiness first would be a second call and a later start.
- */
-const READ_BYTES = 4_095
 /** A read below this says that nothing is waiting behind it. */
 const SHORT_READ_BYTES = 2 * 1024
-/** So many bytes of full reads in a row are a flood: who types or looks at a page never makes one. */
-const FLOOD_BYTES = 128 * 1024
 /**
- * So much is handed on at once. A whole block would be fewer messages, but a client that takes one in leaves the
+ * Reads are joined, and so much is handed on at once. A whole block would be fewer messages, but a client that takes one in leaves the
  * terminal no processor for that long, on a machine of two: a third less per second.
  */
 const ENOUGH_BYTES = 32 * 1024
@@ -44,9 +37,8 @@ export class PtyOutput {
   private readonly stream: ReadStream
   private readonly joiner: OutputJoiner
   private slave: number | undefined
+  private readonly floodWatch: FloodWatch
   private flood: Flood | undefined
-  /** Bytes of the full reads since one that was not. */
-  private fullBytes = 0
   private checkedBytes = 0
   private sinceMs = 0
   private isFlushScheduled = false
@@ -65,6 +57,7 @@ export class PtyOutput {
   ) {
     this.slave = openSync(slavePath, constants.O_RDWR | constants.O_NOCTTY)
     this.joiner = new OutputJoiner(events.onOutput)
+    this.floodWatch = floods.watch()
     const options = readIntoOptions({
       buffer: () => this.joiner.room(READ_BYTES),
       onRead: (bytesRead) => this.received(bytesRead),
@@ -128,14 +121,14 @@ export class PtyOutput {
     const { joiner } = this
     if (joiner.waitingBytes === 0) this.sinceMs = performance.now()
     joiner.filled(bytesRead)
-    this.fullBytes = bytesRead < READ_BYTES ? 0 : this.fullBytes + bytesRead
+    const isFlood = this.floodWatch.isFlood(bytesRead)
     // A short read has emptied the terminal: what a person typed comes back without delay.
-    if (bytesRead < SHORT_READ_BYTES || joiner.waitingBytes >= ENOUGH_BYTES) joiner.flush()
+    if (isFlood || bytesRead < SHORT_READ_BYTES || joiner.waitingBytes >= ENOUGH_BYTES) joiner.flush()
     else if (!this.isFlushScheduled) {
       this.isFlushScheduled = true
       setImmediate(this.flushWhenQuiet)
     }
-    if (this.fullBytes >= FLOOD_BYTES && joiner.waitingBytes === 0) this.beginFlood()
+    if (isFlood) this.beginFlood()
     return !this.isPaused && !this.flood
   }
 
@@ -149,7 +142,6 @@ export class PtyOutput {
       onOver: () => {
         joiner?.dispose()
         this.flood = undefined
-        this.fullBytes = 0
         this.goOn()
       },
     })
