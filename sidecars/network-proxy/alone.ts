@@ -98,13 +98,20 @@ async function serve(options: Options): Promise<number> {
     { revision: 1, rules: rulesOf(config, options) },
     { report, requirements },
   )
-  for (const warning of [...config.warnings, ...proxy.warnings]) say(`warning: ${warning}`)
+  for (const warning of [...config.warnings, ...idle(config), ...proxy.warnings]) say(`warning: ${warning}`)
   printAddresses(proxy, options.json)
   const watcher = options.config === undefined ? undefined : follow(options.config, options, proxy, requirements)
   await stopped
   watcher?.close()
   await proxy.close()
   return 0
+}
+
+/** What a proxy alone can do nothing for. */
+function idle({ transparentTcp }: NetworkConfig): string[] {
+  return transparentTcp
+    ? ['network.transparent_tcp is for commands that Gatehouse starts behind walls; a proxy alone redirects nobody']
+    : []
 }
 
 /** The file's settings, within what the administrator demands. */
@@ -150,6 +157,8 @@ function settingsOf(config: NetworkConfig, options: Options): ProxySettings {
     unknownHost: 'block',
     limitedAllowsWebsocket: config.limitedAllowsWebsocket,
     unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
+    // Nobody here starts commands; a variable that says so would be a lie.
+    transparentTcp: false,
     askTimeoutMs: 120_000,
     inspection: parseInspection(config.mitm, config.mitmCa, process.env),
   }

@@ -22,6 +22,8 @@ export interface EmbeddedProxyOptions {
   socks: boolean
   socksUdp: boolean
   allowLocalBinding: boolean
+  /** The variables say that connections of the process are redirected to it. */
+  transparentTcp?: boolean
   /** Proxies that `environment` names may be used on the way out. */
   allowUpstreamProxy: boolean
   unixSockets: { allowAll: boolean; paths: Record<string, Verdict> }
@@ -100,6 +102,7 @@ export async function openEmbeddedProxy(options: EmbeddedProxyOptions): Promise<
       allowUpstreamProxy: options.allowUpstreamProxy,
       mode: options.mode,
       allowLocalBinding: options.allowLocalBinding,
+      transparentTcp: options.transparentTcp ?? false,
       unknownHost: ask ? 'ask' : 'block',
       limitedAllowsWebsocket: false,
       unixSockets: isAlone ? options.unixSockets : { allowAll: false, paths: {} },

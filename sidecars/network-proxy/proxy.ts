@@ -320,6 +320,7 @@ export class NetworkProxy {
       httpUrl: urlOf('http', http),
       socksUrl: socks && urlOf('socks5h', socks),
       allowLocalBinding: this.settings.allowLocalBinding,
+      transparentTcp: this.settings.transparentTcp,
       trust: this.inspection.bundle,
       childVariables: this.inspection.childVariables,
     }

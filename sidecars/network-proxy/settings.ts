@@ -12,6 +12,8 @@ export interface ProxySettings extends PolicySettings {
   portFallback: boolean
   allowNonLoopback: boolean
   allowUpstreamProxy: boolean
+  /** Whoever starts commands behind walls is to redirect their connections to the SOCKS port. */
+  transparentTcp: boolean
   askTimeoutMs: number
   /** Authorities and parent proxies that the owner's environment names; absent: that of this process. */
   environment?: Readonly<Record<string, string | undefined>>

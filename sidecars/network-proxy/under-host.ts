@@ -117,6 +117,7 @@ function settingsOf(sent: NetworkProxyConfig): ProxySettings {
     unknownHost: config.unknownHost,
     limitedAllowsWebsocket: config.limitedAllowsWebsocket,
     unixSockets: { allowAll: config.allowAllUnixSockets, paths: config.unixSockets },
+    transparentTcp: file.transparentTcp ?? false,
     askTimeoutMs: config.askTimeoutMs,
     environment: sent.environment,
     inspection: inspectionOf(file, sent),

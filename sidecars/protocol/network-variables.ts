@@ -32,3 +32,6 @@ export const PARENT_PROXY_VARIABLES = [
   'all_proxy',
   'no_proxy',
 ] as const
+
+/** `1` in the variables of a lease: connections of its command are to be redirected to the proxy. */
+export const TRANSPARENT_TCP_VARIABLE = 'GATEHOUSE_TRANSPARENT_TCP'

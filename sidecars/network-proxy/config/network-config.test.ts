@@ -12,6 +12,7 @@ describe('parseNetworkConfig', () => {
       allowUpstreamProxy: true,
       allowNonLoopback: false,
       allowAllUnixSockets: false,
+      transparentTcp: false,
       unixSockets: {},
       mode: 'full',
       limitedAllowsWebsocket: false,
@@ -68,7 +69,8 @@ describe('parseNetworkConfig', () => {
     [{ unix_sockets: { 'run/a': 'allow' } }, 'network.unix_sockets."run/a"', 'absolute path'],
     [{ unix_sockets: { '/a\0b': 'allow' } }, 'network.unix_sockets."/a\\u0000b"', 'NUL'],
     [{ credential_broker: true }, 'network.credential_broker', 'reserved'],
-    [{ transparent_tcp: true }, 'network.transparent_tcp', 'reserved'],
+    [{ transparent_tcp: 1 }, 'network.transparent_tcp', 'true or false'],
+    [{ transparent_tcp: true, enable_socks5: false }, 'network.transparent_tcp', 'set network.enable_socks5 = true'],
     ['text', 'network', 'expected a table'],
   ])('refuses %j, naming %s', (value, field, problem) => {
     let error: unknown
@@ -80,6 +82,17 @@ describe('parseNetworkConfig', () => {
     expect(error).toBeInstanceOf(ConfigError)
     expect(error).toMatchObject({ field })
     expect((error as Error).message).toContain(problem)
+  })
+
+  it('redirects connections on Linux only, and not unless it is said', () => {
+    expect(parseNetworkConfig({ transparent_tcp: true }, 'linux').transparentTcp).toBe(true)
+    expect(parseNetworkConfig({}, 'linux').transparentTcp).toBe(false)
+    for (const platform of ['darwin', 'win32'] as const) {
+      expect(() => parseNetworkConfig({ transparent_tcp: true }, platform)).toThrow(
+        /^network\.transparent_tcp: connections are redirected on Linux only; remove it/,
+      )
+      expect(parseNetworkConfig({ transparent_tcp: false }, platform).transparentTcp).toBe(false)
+    }
   })
 
   it('reserved names may stand there switched off', () => {

@@ -26,6 +26,8 @@ export interface NetworkConfig {
   mode: 'full' | 'limited'
   limitedAllowsWebsocket: boolean
   allowLocalBinding: boolean
+  /** Connections of commands behind walls are redirected to SOCKS. */
+  transparentTcp: boolean
   /** Effective map, sorted: one entry a pattern, deny over allow. */
   domains: Record<string, 'allow' | 'deny'>
   /** HTTPS inspection, decoded where it is done. */
@@ -35,12 +37,7 @@ export interface NetworkConfig {
   warnings: string[]
 }
 
-const RESERVED = [
-  'credential_broker',
-  'credential_providers',
-  'dangerously_allow_plaintext_credential_injection',
-  'transparent_tcp',
-]
+const RESERVED = ['credential_broker', 'credential_providers', 'dangerously_allow_plaintext_credential_injection']
 const KNOWN = [
   'enabled',
   'proxy_url',
@@ -57,6 +54,7 @@ const KNOWN = [
   'denied_domains',
   'unix_sockets',
   'allow_local_binding',
+  'transparent_tcp',
   'mitm',
   'mitm_ca',
 ]
@@ -66,7 +64,7 @@ const KNOWN = [
  * misspelt deny nothing.
  * @throws ConfigError
  */
-export function parseNetworkConfig(value: unknown): NetworkConfig {
+export function parseNetworkConfig(value: unknown, platform: NodeJS.Platform = process.platform): NetworkConfig {
   const source = new Source(value)
   const warnings: string[] = []
   return {
@@ -83,6 +81,7 @@ export function parseNetworkConfig(value: unknown): NetworkConfig {
     mode: source.choice('mode', ['full', 'limited'], 'full'),
     limitedAllowsWebsocket: source.boolean('limited_allows_websocket', false),
     allowLocalBinding: source.boolean('allow_local_binding', false),
+    transparentTcp: source.transparentTcp(platform),
     domains: source.domains(warnings),
     mitm: source.raw('mitm'),
     mitmCa: source.raw('mitm_ca'),
@@ -123,6 +122,21 @@ class Source {
     if (value === undefined) return fallback
     if (typeof value !== 'boolean') throw new ConfigError(`network.${key}`, 'expected true or false')
     return value
+  }
+
+  transparentTcp(platform: NodeJS.Platform): boolean {
+    if (!this.boolean('transparent_tcp', false)) return false
+    if (!this.boolean('enable_socks5', true))
+      throw new ConfigError(
+        'network.transparent_tcp',
+        'redirected connections go through SOCKS; set network.enable_socks5 = true, or remove it',
+      )
+    if (platform !== 'linux')
+      throw new ConfigError(
+        'network.transparent_tcp',
+        'connections are redirected on Linux only; remove it: programs have to use the proxy variables here',
+      )
+    return true
   }
 
   choice<T extends string>(key: string, choices: readonly T[], fallback: T): T {

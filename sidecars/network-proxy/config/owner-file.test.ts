@@ -20,6 +20,7 @@ describe('network.toml', () => {
       '[mitm_ca]\ncertificate_file = "/a"\nprivate_key_file = "/b"\n',
       { mitmCa: { certificate_file: '/a', private_key_file: '/b' } },
     ],
+    ['transparent_tcp = false', { transparentTcp: false }],
     ['{"mitm": {"version": 1}}', { mitm: { version: 1 } }],
   ])('%j says only what stands in it', (text, config) => {
     expect(read(text)).toEqual(config)

@@ -14,6 +14,7 @@ const MEMBERS = {
   dangerously_allow_all_unix_sockets: 'allowAllUnixSockets',
   unix_sockets: 'unixSockets',
   limited_allows_websocket: 'limitedAllowsWebsocket',
+  transparent_tcp: 'transparentTcp',
   mitm: 'mitm',
   mitm_ca: 'mitmCa',
 } as const

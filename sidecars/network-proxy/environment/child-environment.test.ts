@@ -72,6 +72,12 @@ describe('variables of a child', () => {
     ])
   })
 
+  it('says that connections are redirected where they are, which takes SOCKS', () => {
+    expect(made({ transparentTcp: true }).GATEHOUSE_TRANSPARENT_TCP).toBe('1')
+    for (const endpoints of [{}, { transparentTcp: false }, { transparentTcp: true, socksUrl: undefined }])
+      expect(made(endpoints)).not.toHaveProperty('GATEHOUSE_TRANSPARENT_TCP')
+  })
+
   it('P28 no host of a rule is ever an exception', () => {
     for (const [name, value] of Object.entries(made({ allowLocalBinding: true })))
       if (/no_?proxy/i.test(name)) expect(value).toBe(LOCAL)

@@ -1,4 +1,5 @@
 /** Variables that lead the tools of a child process through the proxy. */
+import { TRANSPARENT_TCP_VARIABLE } from '../../protocol/network-variables.ts'
 import type { BundleFiles } from '../certificates/trust-bundle.ts'
 import { JAVA_OPTIONS, javaOptions } from './java-options.ts'
 import { gitSshCommand, isOwnGitSshCommand } from './git-ssh.ts'
@@ -10,6 +11,8 @@ export interface ProxyEndpoints {
   /** `socks5h://…`; absent when SOCKS is off. */
   socksUrl: string | undefined
   allowLocalBinding: boolean
+  /** Connections of the child are to be redirected to SOCKS; of no effect without it. */
+  transparentTcp?: boolean
   /** Files of authorities; absent while nothing is inspected. */
   trust?: BundleFiles | undefined
   /** What the child gets in place of variables whose values hooks put into requests. */
@@ -35,7 +38,14 @@ const LOCAL_ADDRESSES = 'localhost,127.0.0.1,::1,10.0.0.0/8,172.16.0.0/12,192.16
  * command stay, and options of Java and Git are added to.
  */
 export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext): Record<string, string> {
-  const { httpUrl, socksUrl, allowLocalBinding, trust, childVariables = new Map<string, string>() } = endpoints
+  const {
+    httpUrl,
+    socksUrl,
+    allowLocalBinding,
+    transparentTcp,
+    trust,
+    childVariables = new Map<string, string>(),
+  } = endpoints
   const environment: Record<string, string> = {}
   for (const name of HTTP_PROXY_VARIABLES) environment[name] = httpUrl
   for (const name of SOCKS_PROXY_VARIABLES) environment[name] = socksUrl ?? httpUrl
@@ -49,6 +59,7 @@ export function childEnvironment(endpoints: ProxyEndpoints, child: ChildContext)
     ...googleCloudProxy(httpUrl),
   })
   if (socksUrl !== undefined) environment.GATEHOUSE_SOCKS_PROXY = socksUrl
+  if (socksUrl !== undefined && transparentTcp) environment[TRANSPARENT_TCP_VARIABLE] = '1'
   const keystore = trust?.keystore
   environment[JAVA_OPTIONS] = javaOptions(valueOf(child, JAVA_OPTIONS), { httpUrl, allowLocalBinding, keystore })
   addGitSsh(environment, endpoints, child)

@@ -18,6 +18,7 @@ export const SETTINGS: ProxySettings = {
   unknownHost: 'block',
   limitedAllowsWebsocket: false,
   unixSockets: { allowAll: false, paths: {} },
+  transparentTcp: false,
   askTimeoutMs: 5000,
 }
 
