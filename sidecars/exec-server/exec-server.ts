@@ -15,6 +15,7 @@ import { ProcessStarter } from './processes/process-starter.ts'
 import { ProcessTable } from './processes/process-table.ts'
 import { Spawner } from './processes/spawner.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
+import { machineOf } from './sandbox/seccomp/system-calls.ts'
 import { ShellSnapshots } from './shell-snapshots/shell-snapshots.ts'
 import { FifoPool } from './streams/fifo-pool.ts'
 import { Handshake } from './sessions/handshake.ts'
@@ -27,6 +28,7 @@ import { WireConnection, type ConnectionIdentity } from './wire/wire-connection.
 export const PROCESS_CAPABILITIES = {
   networkProxyLaunch: true,
   networkProxyReviewDomains: true,
+  networkProxyTransparentTcp: process.platform === 'linux' && machineOf(process.arch) !== undefined,
   shellSnapshotV2: process.platform !== 'win32',
 } as const
 

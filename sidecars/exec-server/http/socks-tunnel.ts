@@ -18,6 +18,17 @@ const SOCKS5_FAILURES: Record<number, string> = {
   8: 'it does not know the kind of address',
 }
 
+/** A SOCKS5 proxy that was asked has said no. */
+export class SocksRefusal extends Error {
+  constructor(
+    /** Of RFC 1928, section 6. */
+    readonly code: number,
+  ) {
+    super(`the SOCKS proxy refused the connection: ${SOCKS5_FAILURES[code] ?? `code ${code}`}`)
+    this.name = 'SocksRefusal'
+  }
+}
+
 /** The URL is that of a SOCKS proxy. */
 export function isSocksProxy(proxy: URL): boolean {
   return SCHEMES.some((scheme) => proxy.protocol === `${scheme}:`)
@@ -70,8 +81,7 @@ async function askSocks5(socket: Socket, answers: Answers, proxy: URL, host: str
   } else if (method !== 0) throw new Error('the SOCKS proxy wants a user, and its URL names none that it accepts')
   socket.write(Buffer.concat([Buffer.from([5, 1, 0]), socks5Address(host), portBytes(port)]))
   const [, status = 1, , kind = 0] = await answers.take(4)
-  if (status !== 0)
-    throw new Error(`the SOCKS proxy refused the connection: ${SOCKS5_FAILURES[status] ?? `code ${status}`}`)
+  if (status !== 0) throw new SocksRefusal(status)
   const addressBytes = kind === 1 ? 4 : kind === 4 ? 16 : ((await answers.take(1))[0] as number)
   await answers.take(addressBytes + 2)
 }

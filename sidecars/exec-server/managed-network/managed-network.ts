@@ -1,5 +1,6 @@
 import type { NetworkProxyLaunch } from '../../protocol/exec-network.ts'
 import type { ProcessStartParams, SpawnErrorKind } from '../../protocol/exec-process.ts'
+import { TRANSPARENT_TCP_VARIABLE } from '../../protocol/network-variables.ts'
 import type { EmbeddedProxy } from '../../network-proxy/embed.ts'
 import type { Environment } from '../processes/child-environment.ts'
 import type { ManagedProcess } from '../processes/managed-process.ts'
@@ -12,7 +13,7 @@ import { hostProxyOf } from './host-proxy.ts'
 /** Longest id of a process that asks; the question carries it. */
 const MAX_ASKING_ID_BYTES = 256
 
-type Asked = Pick<ProcessStartParams, 'networkProxy' | 'managedNetwork' | 'processId'>
+type Asked = Pick<ProcessStartParams, 'networkProxy' | 'processId'>
 
 /** Who gets a proxy, and where it leads. */
 export interface ProxyFor {
@@ -33,14 +34,15 @@ export class ManagedNetwork {
   constructor(private readonly ownEnvironment: () => Readonly<Environment>) {}
 
   /** @throws WireError for settings that cannot be honoured; to be called before anybody is asked about the command */
-  check({ networkProxy, managedNetwork, processId }: Asked): void {
-    if (networkProxy?.proxy.transparentTcp || managedNetwork?.transparentTcp)
-      throw unavailable(
-        'transparentTcp: this exec server does not redirect connections; programs have to use the proxy variables',
-      )
+  check({ networkProxy, processId }: Asked): void {
     if (!networkProxy) return
     const { proxy, policyDecisionTimeoutMs } = networkProxy
     if (!proxy.enabled) throw invalid('proxy.enabled', 'must be true; leave networkProxy out to start without a proxy')
+    if (proxy.transparentTcp && !proxy.enableSocks5)
+      throw invalid(
+        'proxy.transparentTcp',
+        'redirected connections go through SOCKS; set enableSocks5, or leave transparentTcp out',
+      )
     const idBytes = Buffer.byteLength(processId)
     if (policyDecisionTimeoutMs !== undefined && (idBytes === 0 || idBytes > MAX_ASKING_ID_BYTES))
       throw invalid(
@@ -65,6 +67,8 @@ export class ManagedNetwork {
       socks: proxy.enableSocks5,
       socksUdp: proxy.enableSocks5 && proxy.enableSocks5Udp,
       allowLocalBinding: proxy.allowLocalBinding,
+      // What the host wants for all commands holds where this proxy can do it.
+      transparentTcp: proxy.transparentTcp || (proxy.enableSocks5 && fromHost?.[TRANSPARENT_TCP_VARIABLE] === '1'),
       allowUpstreamProxy: proxy.allowUpstreamProxy,
       unixSockets: { allowAll: proxy.dangerouslyAllowAllUnixSockets, paths: proxy.unixSockets ?? {} },
       domains: verdicts(proxy.domains),

@@ -3,9 +3,10 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { READ_ONLY, sandboxOf } from '../../testing/confined-commands.ts'
 import { DecidingHost } from '../../testing/deciding-host.ts'
-import { ExecWireClient } from '../../testing/exec-wire-client.ts'
+import { ExecWireClient, type StartOptions } from '../../testing/exec-wire-client.ts'
 import { launchSidecar, type LaunchedSidecar } from '../../testing/launched-sidecar.ts'
 
 let folder: string
@@ -81,6 +82,47 @@ it("what a client's own proxy lets out goes through the proxy of the machine, th
     'CONNECT example.test:443',
     'CONNECT 127.0.0.1:9',
   ])
+})
+
+describe('a program that knows nothing of a proxy, behind walls', () => {
+  const script = `import socket
+try: socket.create_connection(('example.test', 443))
+except OSError as e: print(e.strerror)`
+  const walled = (proxy: object = {}, more: object = {}) => ({
+    networkProxy: { proxy: { ...networkProxy.proxy, ...proxy } },
+    sandbox: sandboxOf({ root: '/tmp', entries: READ_ONLY, network: 'restricted' }),
+    ...more,
+  })
+  const run = async (options: StartOptions) => (await client.run(['python3', '-c', script], options).closed()).text()
+
+  it.each([
+    ['the client wants it', {}, { transparentTcp: true }],
+    ['the host wants it for all', { GATEHOUSE_TRANSPARENT_TCP: '1' }, {}],
+  ])('is redirected when %s, through the proxy of the machine', async (_, environment, proxy) => {
+    Object.assign(owner.environment, environment)
+    expect(await run(walled(proxy))).toBe('Connection refused\n')
+    expect(seen).toEqual(['CONNECT example.test:443'])
+  })
+
+  it('is not redirected through a proxy that has no SOCKS, nor because it says so itself', async () => {
+    const env = { PATH: '/usr/bin:/bin', GATEHOUSE_TRANSPARENT_TCP: '1' }
+    const outcomes = [await run(walled({}, { env }))]
+    owner.environment.GATEHOUSE_TRANSPARENT_TCP = '1'
+    outcomes.push(await run(walled({ enableSocks5: false })))
+    for (const text of outcomes) expect(text).toMatch(/name resolution/)
+    expect(seen).toEqual([])
+  })
+
+  it('does not start when the host wants it and its lease has no SOCKS', async () => {
+    owner.environment.GATEHOUSE_TRANSPARENT_TCP = '1'
+    const sandbox = sandboxOf({ root: '/tmp', entries: READ_ONLY, network: 'enabled' })
+    expect(await client.run(['true'], { sandbox }).started).toMatchObject({
+      error: {
+        data: { kind: 'sandboxUnavailable' },
+        message: expect.stringMatching(/^transparent_tcp: .*SOCKS.*; switch SOCKS on, or leave transparent_tcp out$/),
+      },
+    })
+  })
 })
 
 it('without a proxy of the machine the command does not start', async () => {

@@ -20,8 +20,13 @@ export interface BubblewrapLayout {
   network: NetworkWall
   cwd: BytePath
   covers: Covers
+  /** A file to be found where that of the machine says how names are looked up; undefined where it stays. */
+  resolver?: string | undefined
   environment: Readonly<Record<string, string>>
 }
+
+/** resolv.conf(5) */
+export const RESOLVER_FILE = '/etc/resolv.conf' as BytePath
 
 /** Without us nothing of it lives on; it sees no process and no shared memory but its own. */
 const NAMESPACES = ['--unshare-user', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try']
@@ -39,7 +44,9 @@ export function bubblewrapArguments(layout: BubblewrapLayout): string[] {
     ...rootArguments(files.root),
     ...files.mounts.flatMap((mount) => mountArguments(mount, layout.covers)),
     ...sealArguments(files),
-    ...(network !== 'none' && files.root === 'hidden' ? resolverArguments() : []),
+    ...(network !== 'none' && (layout.resolver !== undefined || files.root === 'hidden')
+      ? resolverArguments(layout.resolver)
+      : []),
     ...(files.root === 'hidden' ? ['--remount-ro', '/'] : []),
     '--chdir',
     cwd,
@@ -84,9 +91,10 @@ function sealArguments({ mounts }: MountPlan): string[] {
 }
 
 /** Names are looked up by a file that is often a link to where nothing else is visible. */
-function resolverArguments(): string[] {
-  const file = realWay('/etc/resolv.conf' as BytePath)
-  return file === '/etc/resolv.conf' ? [] : ['--ro-bind-try', file, file]
+function resolverArguments(replacement: string | undefined): string[] {
+  const file = realWay(RESOLVER_FILE)
+  if (replacement !== undefined) return ['--ro-bind', latin1(replacement), file]
+  return file === RESOLVER_FILE ? [] : ['--ro-bind-try', file, file]
 }
 
 /** A text as the bytes of its UTF-8, one character each. */

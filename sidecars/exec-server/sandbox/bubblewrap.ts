@@ -8,7 +8,16 @@ import { MOUNT_POINTS_FILE, MountPoints } from './mount-points.ts'
 import { MountRegister } from './mount-register.ts'
 import { findBridgePrograms } from './proxy-bridge.ts'
 import type { NetworkWall } from './bubblewrap-arguments.ts'
-import { isUnconfined, noWalls, unavailable, type Confinement, type Sandbox, type Walls } from './sandbox.ts'
+import { RedirectionProbe } from './redirection/redirection-probe.ts'
+import {
+  isUnconfined,
+  noWalls,
+  redirectionField,
+  unavailable,
+  type Confinement,
+  type Sandbox,
+  type Walls,
+} from './sandbox.ts'
 import type { PolicyContext } from './sandbox-places.ts'
 import { WallPlans } from './wall-plans.ts'
 import { machineOf } from './seccomp/system-calls.ts'
@@ -34,14 +43,22 @@ export class BubblewrapSandbox implements Sandbox {
 
   async require(params: Confinement): Promise<Walls> {
     const network = this.networkOf(params)
+    const redirectedBy = redirectionField(params)
+    if (redirectedBy !== undefined && network !== 'bridged')
+      throw unavailable(
+        `${redirectedBy}: connections are redirected only where the proxy is the only way out; ask for that as well (enforceManagedNetwork), or leave it out`,
+      )
     if (network === undefined) return noWalls
     const bridgePrograms = network === 'bridged' ? findBridgePrograms(this.options.searchPath()) : undefined
     const workshop = (this.workshop ??= openWorkshop(this.options))
     const bubblewrap = await this.probe.require()
+    if (redirectedBy !== undefined && bridgePrograms)
+      await workshop.redirectionProbe.require(redirectedBy, { ...bridgePrograms, bubblewrap })
     const { sandbox, tty } = params
+    const { isNetworkManaged } = this.options
     // Under a host the lease alone says what may be reached.
-    const loopbackPorts = this.options.isNetworkManaged ? [] : (params.managedNetwork?.loopbackPorts ?? [])
-    const walling = { sandbox, tty, network, bubblewrap, bridgePrograms, loopbackPorts }
+    const loopbackPorts = isNetworkManaged ? [] : (params.managedNetwork?.loopbackPorts ?? [])
+    const walling = { sandbox, tty, network, bubblewrap, bridgePrograms, loopbackPorts, redirectedBy, isNetworkManaged }
     const command = new ConfinedCommand(workshop, walling)
     return { sandboxType: 'linuxSeccomp', build: (spec, proxyEnvironment) => command.build(spec, proxyEnvironment) }
   }
@@ -69,6 +86,8 @@ function openWorkshop({ folder, policyContext, searchPath }: SandboxOptions): Wo
   const mountPoints = new MountPoints(join(folder, MOUNT_POINTS_FILE), MountRegister.ofUser())
   return {
     folder,
+    machine,
+    redirectionProbe: new RedirectionProbe(folder, machine),
     plans: new WallPlans(policyContext, () => mountPoints.lookAround()),
     searchPath,
     filters: new FilterFiles(folder, machine),

@@ -1,10 +1,13 @@
-import { closeSync, openSync, unlinkSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { closeSync, existsSync, openSync, unlinkSync } from 'node:fs'
 import type { SandboxObject } from '../../protocol/exec-sandbox.ts'
+import { TRANSPARENT_TCP_VARIABLE } from '../../protocol/network-variables.ts'
 import { pathOfText, type BytePath } from '../../protocol/path-uri.ts'
+import { nodePath } from '../files/byte-path.ts'
 import type { FilePolicy } from '../files/file-policy.ts'
 import type { ChildSpec } from '../processes/child.ts'
 import { findProgram } from '../processes/program-path.ts'
-import { bubblewrapArguments, type Covers, type NetworkWall } from './bubblewrap-arguments.ts'
+import { bubblewrapArguments, RESOLVER_FILE, type Covers, type NetworkWall } from './bubblewrap-arguments.ts'
 import type { Bubblewrap } from './bubblewrap-probe.ts'
 import { closingWords, commandWords, hearingWords, TERMINAL_SCRIPT } from './command-words.ts'
 import type { HandedOver } from './handed-over.ts'
@@ -15,15 +18,23 @@ import type { MountPoints } from './mount-points.ts'
 import { ProxyBridge, type BridgePrograms } from './proxy-bridge.ts'
 import { proxyPorts } from './proxy-ports.ts'
 import { realWay } from './real-way.ts'
+import { Redirection } from './redirection/redirection.ts'
+import type { RedirectionProbe } from './redirection/redirection-probe.ts'
+import { reportingWords } from './redirection/reporting-words.ts'
+import { resolverFile } from './redirection/resolver-file.ts'
+import { socksProxyOf } from './redirection/socks-proxy.ts'
 import { preparationFailed, unavailable, type ConfinedSpec } from './sandbox.ts'
 import type { FilterFiles } from './seccomp/filter-files.ts'
 import type { SocketReach } from './seccomp/filter.ts'
+import type { Machine } from './seccomp/system-calls.ts'
 import type { WallPlans } from './wall-plans.ts'
 
 /** What every confined command of a server shares. */
 export interface Workshop {
   /** Existing private folder for sockets. */
   folder: string
+  machine: Machine
+  redirectionProbe: RedirectionProbe
   plans: WallPlans
   filters: FilterFiles
   covers: Covers
@@ -42,7 +53,18 @@ export interface Walling {
   bridgePrograms: BridgePrograms | undefined
   /** Ports of this machine that a `bridged` network reaches beside those of the proxy. */
   loopbackPorts: readonly number[]
+  /** The field that asks for the command's connections to be redirected; its variables may ask for it as well. */
+  redirectedBy: string | undefined
+  /** The proxy's variables come from a host. */
+  isNetworkManaged: boolean
 }
+
+/** The way to a bridge, and what the command line begins with for it. */
+interface Entrance {
+  words: readonly string[]
+  isRedirected: boolean
+}
+const NO_ENTRANCE: Entrance = { words: [], isRedirected: false }
 
 /** Descriptors at which bwrap finds its options and the filter; TERMINAL_SCRIPT knows them, too. */
 const OPTIONS_FD = 3
@@ -75,9 +97,10 @@ export class ConfinedCommand {
     const release = () => undo.splice(0).forEach((step) => step())
     try {
       const files = { ...planned, mounts: this.withMountPoints(planned, undo) }
-      const entering = network === 'bridged' ? await this.openBridge(proxyEnvironment, undo) : []
-      const options = bubblewrapArguments({ files, network, cwd, covers, environment: spec.environment })
-      return { spec: this.launch(spec, [...entering, bubblewrap.path], options, undo), release }
+      const entrance = network === 'bridged' ? await this.openBridge(proxyEnvironment, undo) : NO_ENTRANCE
+      const resolver = entrance.isRedirected ? this.resolverFor(policy, files) : undefined
+      const options = bubblewrapArguments({ files, network, cwd, covers, resolver, environment: spec.environment })
+      return { spec: this.launch(spec, [...entrance.words, bubblewrap.path], options, undo), release }
     } catch (error) {
       release()
       throw error
@@ -94,17 +117,47 @@ export class ConfinedCommand {
     })
   }
 
-  private async openBridge(environment: Readonly<Record<string, string>>, undo: (() => void)[]): Promise<string[]> {
+  private async openBridge(environment: Readonly<Record<string, string>>, undo: (() => void)[]): Promise<Entrance> {
     const { bridgePrograms, bubblewrap, loopbackPorts } = this.walling
+    const { folder, machine } = this.workshop
     const proxies = proxyPorts(environment)
     const ports = [...new Set([...proxies, ...loopbackPorts])]
     if (ports.length === 0 || !bridgePrograms)
       throw unavailable(
         'the command may only reach the network through the proxy, and there is none: no proxy variable names a port of this machine',
       )
-    const bridge = await ProxyBridge.open({ ...bridgePrograms, bubblewrap, folder: this.workshop.folder, ports })
+    const serve = await this.redirection({ ...bridgePrograms, bubblewrap }, environment)
+    const redirection = serve && { machine, serve }
+    const bridge = await ProxyBridge.open({ ...bridgePrograms, bubblewrap, folder, ports, redirection })
     undo.push(() => bridge.dispose())
-    return bridge.entering
+    const reporting = redirection ? reportingWords(bridgePrograms.perl, machine) : []
+    return { words: [...bridge.entering, ...reporting], isRedirected: redirection !== undefined }
+  }
+
+  /** What takes over redirected connections; undefined when nobody wants them redirected. */
+  private async redirection(
+    programs: BridgePrograms & { bubblewrap: Bubblewrap },
+    environment: Readonly<Record<string, string>>,
+  ): Promise<((socket: Socket) => void) | undefined> {
+    const { redirectedBy, isNetworkManaged } = this.walling
+    const isOwners = isNetworkManaged && environment[TRANSPARENT_TCP_VARIABLE] === '1'
+    const field = redirectedBy ?? (isOwners ? 'transparent_tcp' : undefined)
+    if (field === undefined) return undefined
+    const proxy = socksProxyOf(environment)
+    if (!proxy)
+      throw unavailable(
+        `${field}: redirected connections go through SOCKS, and no variable of the proxy (ALL_PROXY) names a SOCKS port of this machine; switch SOCKS on, or leave ${field} out`,
+      )
+    await this.workshop.redirectionProbe.require(field, programs)
+    const redirection = new Redirection(proxy)
+    return (socket) => void redirection.serve(socket)
+  }
+
+  /** Undefined where the machine's own file is not there, or not to be seen by the command. */
+  private resolverFor(policy: FilePolicy, { root }: MountPlan): string | undefined {
+    const file = realWay(RESOLVER_FILE)
+    const isShown = policy.isVisible(file) || (root === 'hidden' && file !== RESOLVER_FILE)
+    return isShown && existsSync(nodePath(file)) ? resolverFile(this.workshop.folder) : undefined
   }
 
   /** What is spawned. Nothing of the command's environment reaches bwrap itself: it would obey LD_PRELOAD. */

@@ -210,6 +210,22 @@ describe('options of bwrap', () => {
     expect(options({ root: 'write', mounts: [] }).join(' ')).toContain('--bind / / --ro-bind /sys /sys')
   })
 
+  it('say where names are looked up, where that is another place than the machine has', () => {
+    const resolver = (layout: object) =>
+      bubblewrapArguments({
+        files: { root: 'read', mounts: [] },
+        network: 'bridged',
+        environment: {},
+        cwd: '/w' as BytePath,
+        covers: { hiddenFile: '/c/f', hiddenFolder: '/c/d', emptyFolder: '/c/e' },
+        ...layout,
+      }).join(' ')
+    const file = realpathSync('/etc/resolv.conf')
+    expect(resolver({ resolver: '/c/resolv.conf' })).toContain(`--ro-bind /c/resolv.conf ${file} --chdir`)
+    expect(resolver({})).not.toContain('resolv.conf')
+    expect(resolver({ resolver: '/c/resolv.conf', network: 'none' })).not.toContain('resolv.conf')
+  })
+
   it('the environment arrives byte for byte', () => {
     const words = options({ root: 'read', mounts: [] }, 'none', { NAME: 'é=\n$x' })
     expect(Buffer.from(words.at(-1) as string, 'latin1').toString('utf8')).toBe('é=\n$x')

@@ -33,6 +33,14 @@ it('a system without a sandbox runs what needs none and refuses the rest with it
     })
 })
 
+it('a system without a sandbox refuses redirected connections, naming the field', async () => {
+  const sandbox = refusingSandbox('Windows has none')
+  await expect(sandbox.require({ ...free, managedNetwork: { transparentTcp: true } })).rejects.toMatchObject({
+    message: expect.stringMatching(/^managedNetwork\.transparentTcp: .*Linux.*; leave it out/),
+    data: { kind: 'sandboxUnavailable' },
+  })
+})
+
 it.each([
   ['nothing asked for', undefined, 'none'],
   ['disabled', object({ type: 'disabled' }), 'none'],

@@ -4,6 +4,10 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import { findProgram } from '../processes/program-path.ts'
 import { withoutMasters } from '../streams/terminal-masters.ts'
 import type { Bubblewrap } from './bubblewrap-probe.ts'
+import { REDIRECTOR } from './redirection/redirector-script.ts'
+import { numbersOf } from './redirection/reporting-words.ts'
+import { RELAY } from './relay-script.ts'
+import type { Machine } from './seccomp/system-calls.ts'
 import { preparationFailed, unavailable } from './sandbox.ts'
 
 /** A healthy one needs some 20 ms. */
@@ -11,6 +15,8 @@ const START_TIMEOUT_MS = 5_000
 
 /** Options of the bwrap that makes the namespace: nothing but that, and gone with us. */
 const KEEPER = ['--die-with-parent', '--unshare-user', '--unshare-net', '--cap-drop', 'ALL', '--dev-bind', '/', '/']
+/** For the addresses of the namespace and port 53; the redirector gives them up when it has both. */
+const REDIRECTOR_RIGHTS = ['--cap-add', 'CAP_NET_ADMIN', '--cap-add', 'CAP_NET_BIND_SERVICE']
 
 /**
  * Listens on loopback inside the namespace and hands each connection, its port first, to a Unix socket,
@@ -44,38 +50,17 @@ for (;;) {
     next unless vec($ready, fileno($listener), 1);
     accept(my $client, $listener) or next;
     my $child = fork;
-    if (defined $child && $child == 0) { relay($client, $port_of{fileno $listener}); exit 0 }
+    if (defined $child && $child == 0) { hand_on($client, $port_of{fileno $listener}); exit 0 }
   }
 }
-sub relay {
+sub hand_on {
   my ($client, $port) = @_;
   socket(my $out, PF_UNIX, SOCK_STREAM, 0) or return;
   connect($out, sockaddr_un($name)) or return;
   send_all($out, pack('n', $port)) or return;
-  my %peer = (fileno($client) => $out, fileno($out) => $client);
-  my %open = (fileno($client) => $client, fileno($out) => $out);
-  while (%open) {
-    my $ready = '';
-    vec($ready, $_, 1) = 1 for keys %open;
-    select($ready, undef, undef, undef) > 0 or next;
-    for my $fd (keys %open) {
-      next unless vec($ready, $fd, 1);
-      my $count = sysread($open{$fd}, my $bytes, 65536);
-      if (!$count) { shutdown($peer{$fd}, 1); delete $open{$fd} }
-      elsif (!send_all($peer{$fd}, $bytes)) { return }
-    }
-  }
+  relay($client, $out);
 }
-sub send_all {
-  my ($to, $bytes) = @_;
-  for (my $at = 0; $at < length $bytes;) {
-    my $count = syswrite($to, $bytes, length($bytes) - $at, $at);
-    return 0 unless $count;
-    $at += $count;
-  }
-  return 1;
-}
-`
+${RELAY}`
 
 /** Programs of the system that a bridge needs beside bwrap. */
 export interface BridgePrograms {
@@ -101,6 +86,11 @@ export interface BridgeOptions extends BridgePrograms {
   folder: string
   /** Loopback ports of this machine that can be reached from inside, under the same numbers. */
   ports: readonly number[]
+  /**
+   * Takes over what commands inside connect to elsewhere (redirector-script.ts), for those that begin with
+   * `reportingWords`; without it nothing is redirected.
+   */
+  redirection?: { machine: Machine; serve(socket: Socket): void } | undefined
 }
 
 /**
@@ -119,11 +109,14 @@ export class ProxyBridge {
 
   /** @throws WireError `sandboxPreparation` when it cannot be made */
   static async open(options: BridgeOptions): Promise<ProxyBridge> {
-    const { bubblewrap, perl, ports, nsenter, folder } = options
+    const { bubblewrap, perl, nsenter, folder, redirection } = options
     const connections = new Set<Socket>()
-    const { server, name } = await listen(folder, (socket) => forward(socket, ports, connections))
-    const listener = [perl, '-e', LISTENER, folder, name, ...ports.map(String)]
-    const keeper = spawn(bubblewrap.path, [...KEEPER, '--', ...listener], {
+    const { server, name } = await listen(folder, (socket) => forward(socket, options, connections))
+    const ports = options.ports.map(String)
+    const inside = redirection
+      ? [...REDIRECTOR_RIGHTS, '--', perl, '-e', REDIRECTOR, folder, name, numbersOf(redirection.machine), ...ports]
+      : ['--', perl, '-e', LISTENER, folder, name, ...ports]
+    const keeper = spawn(bubblewrap.path, [...KEEPER, ...inside], {
       env: {},
       cwd: '/',
       stdio: withoutMasters(['ignore', 'pipe', 'pipe']),
@@ -169,8 +162,8 @@ async function listen(
   return { server, name }
 }
 
-/** Two bytes name the port; then it is a pipe to there. */
-function forward(socket: Socket, ports: readonly number[], connections: Set<Socket>): void {
+/** Two bytes name the port; then it is a pipe to there. Port 0: of the redirector. */
+function forward(socket: Socket, { ports, redirection }: BridgeOptions, connections: Set<Socket>): void {
   const keep = (connection: Socket) => {
     connections.add(connection)
     connection.once('close', () => connections.delete(connection))
@@ -181,6 +174,7 @@ function forward(socket: Socket, ports: readonly number[], connections: Set<Sock
     const head = socket.read(2) as Buffer | null
     if (head === null) return void socket.once('readable', start)
     const port = head.readUInt16BE()
+    if (port === 0 && redirection) return redirection.serve(socket)
     if (!ports.includes(port)) return void socket.destroy()
     const proxy = connect({ host: '127.0.0.1', port, allowHalfOpen: true })
     keep(proxy)

@@ -55,6 +55,21 @@ export function isUnconfined(sandbox: SandboxObject | undefined): boolean {
   }
 }
 
+/** The field by which redirected connections were asked for, undefined when they were not. */
+export function redirectionField({ managedNetwork, networkProxy }: Confinement): string | undefined {
+  if (managedNetwork?.transparentTcp) return 'managedNetwork.transparentTcp'
+  return networkProxy?.proxy.transparentTcp ? 'networkProxy.proxy.transparentTcp' : undefined
+}
+
+/** @throws WireError naming the field when redirected connections are asked for */
+export function refuseRedirection(params: Confinement): void {
+  const field = redirectionField(params)
+  if (field !== undefined)
+    throw unavailable(
+      `${field}: connections are redirected on Linux, behind walls; leave it out and use the proxy variables`,
+    )
+}
+
 /** A command that runs as it is. */
 export const noWalls: Walls = {
   sandboxType: 'none',
@@ -66,6 +81,7 @@ export function refusingSandbox(reason: string): Sandbox {
   return {
     async require(params) {
       if (!isUnconfined(params.sandbox) || params.enforceManagedNetwork) throw unavailable(reason)
+      refuseRedirection(params)
       return noWalls
     },
     dispose: () => {},

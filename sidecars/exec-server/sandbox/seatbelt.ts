@@ -1,7 +1,15 @@
 import { existsSync } from 'node:fs'
 import type { SandboxOptions } from './bubblewrap.ts'
 import { proxyPorts } from './proxy-ports.ts'
-import { isUnconfined, noWalls, unavailable, type Confinement, type Sandbox, type Walls } from './sandbox.ts'
+import {
+  isUnconfined,
+  noWalls,
+  refuseRedirection,
+  unavailable,
+  type Confinement,
+  type Sandbox,
+  type Walls,
+} from './sandbox.ts'
 import { resolvePlaces } from './sandbox-places.ts'
 import { seatbeltProfile } from './seatbelt-profile.ts'
 
@@ -14,6 +22,7 @@ export class SeatbeltSandbox implements Sandbox {
   async require(params: Confinement): Promise<Walls> {
     const { sandbox, enforceManagedNetwork } = params
     const { isNetworkManaged, policyContext } = this.options
+    refuseRedirection(params)
     const permissions = sandbox?.permissions
     const isManaged = enforceManagedNetwork || (isNetworkManaged && permissions?.type === 'managed')
     if (isUnconfined(sandbox) && !isManaged) return noWalls

@@ -13,6 +13,8 @@ const ARGUMENTS_AT = 16
 /** Verdicts of a filter: `SECCOMP_RET_*`. */
 export const ALLOW = 0x7fff0000
 export const KILL_PROCESS = 0x80000000
+/** `SECCOMP_RET_USER_NOTIF`: whoever holds the listener answers. */
+export const ASK_LISTENER = 0x7fc00000
 export const failWith = (errno: number): number => 0x00050000 | errno
 
 export interface Instruction {

@@ -1,6 +1,7 @@
 import { constants } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { ALLOW, failWith, KILL_PROCESS } from './bpf.ts'
+import { ALLOW, ASK_LISTENER, failWith, KILL_PROCESS } from './bpf.ts'
+import { connectFilter } from './connect-filter.ts'
 import { systemCallFilter, type SocketReach } from './filter.ts'
 import { machineOf, type Machine } from './system-calls.ts'
 
@@ -131,6 +132,19 @@ describe.each([
       expect(verdict(machine.socket, [(1n << 40n) | BigInt(family)], sockets)).toBe(isAllowed ? ALLOW : EPERM)
       expect(verdict(machine.socketpair, [family], sockets)).toBe(family === 1 ? ALLOW : EPERM)
     }
+  })
+})
+
+describe.each([
+  ['x64', machineOf('x64') as Machine, 42],
+  ['arm64', machineOf('arm64') as Machine, 203],
+])('the filter that has connections reported, for %s', (_, machine, connect) => {
+  it('has them reported and nothing else, and leaves other architectures to the other filter', () => {
+    const filter = connectFilter(machine)
+    const { architecture } = machine
+    for (let number = 0; number < 600; number++)
+      expect(verdictOf(filter, { number, architecture })).toBe(number === connect ? ASK_LISTENER : ALLOW)
+    expect(verdictOf(filter, { number: connect, architecture: I386 })).toBe(ALLOW)
   })
 })
 

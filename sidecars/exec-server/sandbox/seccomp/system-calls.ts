@@ -12,7 +12,22 @@ export interface Machine {
   ioctl: number
   socket: number
   socketpair: number
+  /** What it takes to redirect connections: of all of these only connect(2) is a command's. */
+  redirecting: Record<RedirectingCall, number>
 }
+
+type RedirectingCall =
+  | 'connect'
+  | 'process_vm_readv'
+  | 'recvmsg'
+  | 'sendmsg'
+  | 'pidfd_open'
+  | 'pidfd_getfd'
+  | 'close_range'
+  | 'seccomp'
+  | 'prctl'
+  | 'capset'
+  | 'exit_group'
 
 /** The same on every machine: they came after the numbers were made common. */
 const COMMON = {
@@ -81,6 +96,19 @@ const X64: Machine = {
   ioctl: 16,
   socket: 41,
   socketpair: 53,
+  redirecting: {
+    connect: 42,
+    process_vm_readv: 310,
+    recvmsg: 47,
+    sendmsg: 46,
+    pidfd_open: 434,
+    pidfd_getfd: 438,
+    close_range: 436,
+    seccomp: 317,
+    prctl: 157,
+    capset: 126,
+    exit_group: 231,
+  },
 }
 
 const ARM64: Machine = {
@@ -128,6 +156,19 @@ const ARM64: Machine = {
   ioctl: 29,
   socket: 198,
   socketpair: 199,
+  redirecting: {
+    connect: 203,
+    process_vm_readv: 270,
+    recvmsg: 212,
+    sendmsg: 211,
+    pidfd_open: 434,
+    pidfd_getfd: 438,
+    close_range: 436,
+    seccomp: 277,
+    prctl: 167,
+    capset: 91,
+    exit_group: 94,
+  },
 }
 
 /** Undefined for machines whose numbers we do not know. */
