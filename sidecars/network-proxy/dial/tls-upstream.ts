@@ -1,7 +1,8 @@
 /** A TLS connection to an origin, over a connection that was judged and dialled before. */
 import type { TLSSocket } from 'node:tls'
+import type { Ownership } from '../tcp/bulk-reader.ts'
 import { tlsHandshake, type TlsDialOptions } from './tls-handshake.ts'
-import { UpstreamConnection, type Ownership } from './upstream-connection.ts'
+import { UpstreamConnection } from './upstream-connection.ts'
 
 export class TlsUpstream extends UpstreamConnection {
   readonly ownership: Ownership = 'owned'

@@ -1,10 +1,11 @@
 /** A connection to an origin or a parent proxy, whatever carries it. */
 import { resetSocket } from '../reset-socket.ts'
+import type { ByteSource, Ownership } from '../tcp/bulk-reader.ts'
 import type { ByteSocket } from '../tcp/byte-socket.ts'
 
 /** Who gets what arrives. Exactly one sink at a time; it may hand the connection to another. */
 export interface UpstreamSink {
-  /** Bytes in order; see `UpstreamConnection.ownership` for how long they are valid. */
+  /** Bytes in order; see `ByteSource.ownership` for how long they are valid. */
   onBytes(bytes: Buffer): void
   /** The other side ended its half. */
   onEnd(): void
@@ -14,13 +15,7 @@ export interface UpstreamSink {
   onClose(error: Error | undefined): void
 }
 
-/**
- * How long bytes given to `onBytes` are valid. `shared`: during the call only. `lent`: until the
- * connection is resumed, when it was paused during the call. `owned`: for good.
- */
-export type Ownership = 'shared' | 'lent' | 'owned'
-
-export abstract class UpstreamConnection {
+export abstract class UpstreamConnection implements ByteSource {
   sink: UpstreamSink | undefined
   abstract readonly socket: ByteSocket
   private error: Error | undefined
@@ -76,28 +71,4 @@ export abstract class UpstreamConnection {
     this.closed()
     sink?.onClose(this.error)
   }
-}
-
-/**
- * Passes bytes of `from` on to `to` and holds `from` back while `to` is behind. `onFlushed` must be the
- * same function each time; it has to call `resumeWhenFlushed`.
- */
-export function forwardBytes(from: UpstreamConnection, to: ByteSocket, bytes: Buffer, onFlushed: () => void): void {
-  const { ownership } = from
-  to.write(ownership === 'shared' ? Buffer.from(bytes) : bytes, onFlushed)
-  // A lent buffer must not be read into again before the kernel has all of it.
-  if (ownership === 'owned' ? isBehind(to) : to.writableLength > 0) from.pause()
-}
-
-/**
- * True when `to` has more queued than its high-water mark. `writableNeedDrain` alone also says so for a
- * large write that the kernel took at once.
- */
-export function isBehind(to: ByteSocket): boolean {
-  return to.writableLength > 0 && to.writableNeedDrain
-}
-
-/** The other half of `forwardBytes`. */
-export function resumeWhenFlushed(from: UpstreamConnection, to: ByteSocket): void {
-  if (to.writableLength === 0) from.resume()
 }

@@ -137,7 +137,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
 
   private keepAhead(bytes: Buffer): void {
     this.received.push(bytes)
-    if (this.received.length > MAX_AHEAD_BYTES) this.socket.pause()
+    if (this.received.length > MAX_AHEAD_BYTES) this.connection.pause()
   }
 
   /** Starts requests from what was received, until one has to wait. */
@@ -294,7 +294,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     if (this.run !== run || !run.wantsBody) return
     // The end of the client's side came while the connection was being made.
     if (this.connection.ended) this.end()
-    else this.socket.resume()
+    else this.connection.resume()
   }
 
   private sendBody(run: RequestRun, bytes: Buffer): void {
@@ -369,7 +369,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     this.discard = BodyReader.of(head.framing)
     const ahead = this.received.take()
     if (ahead) this.discardBody(ahead)
-    else this.socket.resume()
+    else this.connection.resume()
   }
 
   private discardBody(bytes: Buffer): void {
@@ -390,7 +390,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
   private toNextRequest(): void {
     this.state = 'head'
     this.waitingSinceMs = this.serving.log.nowMs()
-    this.socket.resume()
+    this.connection.resume()
     if (this.received.length > 0 || this.connection.ended) this.pump()
   }
 
@@ -404,7 +404,7 @@ export class ClientSession implements RunOwner, TunnelRequestOwner, LiveConnecti
     this.waitingSinceMs = this.serving.log.nowMs()
     if (this.connection.ended) return this.socket.destroySoon()
     this.socket.end()
-    this.socket.resume()
+    this.connection.resume()
   }
 
   onClientEnd(): void {

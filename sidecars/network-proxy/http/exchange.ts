@@ -1,12 +1,8 @@
 /** One request on its way to an origin and the response on its way back, both streamed. */
-import {
-  forwardBytes,
-  isBehind,
-  resumeWhenFlushed,
-  type UpstreamConnection,
-  type UpstreamSink,
-} from '../dial/upstream-connection.ts'
+import type { ClientConnection } from '../client-connection.ts'
+import type { UpstreamConnection, UpstreamSink } from '../dial/upstream-connection.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
+import { forwardBytes, isBehind, resumeWhenTaken } from '../tcp/bulk-reader.ts'
 import type { ByteSocket } from '../tcp/byte-socket.ts'
 import { BodyReader } from './body-reader.ts'
 import { CHUNK_END, chunkStart, lastChunk } from './chunked.ts'
@@ -44,7 +40,7 @@ export interface ExchangeParts {
   target: RequestTarget
   upstream: UpstreamConnection
   record: ConnectionRecord
-  client: ByteSocket
+  client: ClientConnection
   form: RequestForm
   /** The upstream connection has carried requests before. */
   reused: boolean
@@ -78,7 +74,7 @@ export class Exchange implements UpstreamSink {
     this.head = parts.head
     this.upstream = parts.upstream
     this.record = parts.record
-    this.client = parts.client
+    this.client = parts.client.socket
     this.requestBody = BodyReader.of(parts.head.framing)
     this.upstream.sink = this
   }
@@ -109,12 +105,12 @@ export class Exchange implements UpstreamSink {
     })
     if (this.requestBody.done && chunked) socket.write(lastChunk(this.requestBody.trailers), 'latin1')
     socket.uncork()
-    if (!this.requestBody.done && isBehind(socket)) this.client.pause()
+    if (!this.requestBody.done && isBehind(socket)) this.parts.client.pause()
     return at
   }
 
   onDrain(): void {
-    if (!this.requestBody.done) this.client.resume()
+    if (!this.requestBody.done) this.parts.client.resume()
   }
 
   /** The client is gone or the exchange is no longer wanted. */
@@ -201,7 +197,7 @@ export class Exchange implements UpstreamSink {
     const body = this.responseBody!
     const at = body.read(bytes, from, (start, end) => {
       if (this.encodesChunks) this.write(encodeChunk(bytes, start, end))
-      else forwardBytes(this.upstream, this.client, bytes.subarray(start, end), this.onClientFlushed)
+      else forwardBytes(this.upstream, this.client, bytes.subarray(start, end), this.onClientTaken)
     })
     if (body.done && this.encodesChunks) this.client.write(lastChunk(body.trailers), 'latin1')
     this.afterBody(bytes, at)
@@ -209,11 +205,11 @@ export class Exchange implements UpstreamSink {
 
   /** Writes bytes that nobody else will touch. */
   private write(bytes: Buffer): void {
-    this.client.write(bytes, this.onClientFlushed)
+    this.client.write(bytes, this.onClientTaken)
     if (isBehind(this.client)) this.upstream.pause()
   }
 
-  private readonly onClientFlushed = (): void => resumeWhenFlushed(this.upstream, this.client)
+  private readonly onClientTaken = (): void => resumeWhenTaken(this.upstream, this.client)
 
   private afterBody(bytes: Buffer, at: number): void {
     if (!this.responseBody!.done) return

@@ -1,12 +1,12 @@
 /** One request from its verdict to its answer: held for the owner, connected, exchanged. */
 import type { Attempt, Connected } from '../admission.ts'
+import type { ClientConnection } from '../client-connection.ts'
 import { ClientPresence } from '../client-presence.ts'
 import type { UpstreamConnection } from '../dial/upstream-connection.ts'
 import type { Attribution } from '../leases.ts'
 import type { Ruling } from '../policy/policy.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
 import type { HttpServing } from './client-session.ts'
 import { Exchange, type ExchangeOutcome, type ExchangeOwner } from './exchange.ts'
 import type { RequestForm } from './forwarded-head.ts'
@@ -15,7 +15,7 @@ import type { ResponseHead } from './response-head.ts'
 
 /** The client connection of a run. Exactly one of these is called at the end, except after `abandon`. */
 export interface RunOwner {
-  readonly socket: ByteSocket
+  readonly connection: ClientConnection
   readonly attribution: Attribution
   /** The head is on its way to the origin; a body may follow. */
   exchangeStarted(): void
@@ -127,7 +127,7 @@ export class RequestRun implements ExchangeOwner {
         target,
         upstream,
         record: this.record,
-        client: this.owner.socket,
+        client: this.owner.connection,
         form: parent ? { parent: { proxyAuthorization: parent.authorization } } : DIRECT,
         reused,
         onResponse: this.watch(),
@@ -190,7 +190,7 @@ export class RequestRun implements ExchangeOwner {
   }
 
   exchangeUpgraded({ upstream }: Exchange, early: Buffer): void {
-    if (early.length > 0) this.owner.socket.write(early)
+    if (early.length > 0) this.owner.connection.socket.write(early)
     this.owner.upgraded(this.request, upstream, this.record)
   }
 }

@@ -87,7 +87,7 @@ export class SocksSession implements TunnelClient, LiveConnection, ClientSink {
   onClientBytes(bytes: Buffer): void {
     if (this.state === 'closing' || this.state === 'ended') return
     this.received = this.received ? Buffer.concat([this.received, bytes]) : bytes
-    if (this.state === 'held' && this.received.length > MAX_AHEAD_BYTES) this.socket.pause()
+    if (this.state === 'held' && this.received.length > MAX_AHEAD_BYTES) this.connection.pause()
     while (this.received && this.step(this.received));
   }
 
@@ -206,7 +206,7 @@ export class SocksSession implements TunnelClient, LiveConnection, ClientSink {
     this.destination = undefined
     this.waitingSinceMs = this.serving.log.nowMs()
     this.socket.end()
-    this.socket.resume()
+    this.connection.resume()
   }
 
   onClientEnd(): void {

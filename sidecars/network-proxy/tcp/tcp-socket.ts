@@ -19,7 +19,7 @@ const BEHIND_BYTES = 64 * 1024
 const END_OF_STREAM = -4095
 const SHARED_BYTES = 64 * 1024
 /** Of all reads without a target: what is in there is copied before anybody else reads. */
-const sharedBuffer = Buffer.allocUnsafeSlow(SHARED_BYTES)
+export const sharedBuffer = Buffer.allocUnsafeSlow(SHARED_BYTES)
 
 /** A write that the kernel did not take at once. */
 interface PendingWrite extends WriteRequest {
@@ -51,7 +51,7 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
   constructor(
     private readonly handle: TcpHandle,
     private readonly binding: TcpBinding,
-    private readonly target?: ReadTarget,
+    private target?: ReadTarget,
   ) {
     super()
     this.readInto = target?.buffer() ?? sharedBuffer
@@ -125,6 +125,11 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
     if (status !== 0) this.fail(status, 'read')
   }
 
+  /** Reads go there from now on, without one to `data`; the next one may still use memory of before. */
+  readTo(target: ReadTarget | undefined): void {
+    this.target = target
+  }
+
   private stopReading(): void {
     if (!this.isReading) return
     this.isReading = false
@@ -142,8 +147,8 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
   private received(sizeBytes: number): Uint8Array | undefined {
     const { target } = this
     if (!target) {
-      this.emit('data', Buffer.from(sharedBuffer.subarray(0, sizeBytes)))
-      return undefined
+      this.emit('data', Buffer.from(this.readInto.subarray(0, sizeBytes)))
+      return (this.readInto = sharedBuffer)
     }
     if (!target.callback(sizeBytes, this.readInto)) this.stopReading()
     return this.destroyed ? undefined : (this.readInto = target.buffer())

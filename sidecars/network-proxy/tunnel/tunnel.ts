@@ -1,12 +1,6 @@
 /** Bytes both ways between a client and a destination, with half-close and back-pressure on each side. */
 import type { ClientConnection, ClientSink } from '../client-connection.ts'
-import {
-  forwardBytes,
-  isBehind,
-  resumeWhenFlushed,
-  type UpstreamConnection,
-  type UpstreamSink,
-} from '../dial/upstream-connection.ts'
+import type { UpstreamConnection, UpstreamSink } from '../dial/upstream-connection.ts'
 import type { Attribution } from '../leases.ts'
 import type { LiveConnection, LiveConnections } from '../live-connections.ts'
 import type { Refusal } from '../policy/refusal.ts'
@@ -16,6 +10,7 @@ import type { ConnectionRecord } from '../records/connection-record.ts'
 import { TLS_HANDSHAKE } from './client-hello.ts'
 import { ServerNameGuard } from './server-name-guard.ts'
 import { resetSocket } from '../reset-socket.ts'
+import { forwardBytes, isBehind, resumeWhenTaken } from '../tcp/bulk-reader.ts'
 import type { ByteSocket } from '../tcp/byte-socket.ts'
 
 /** An idle tunnel ends after this; chat and build clients are silent for a long time. */
@@ -42,6 +37,7 @@ export interface TunnelParts {
 }
 
 export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
+  readonly takesLent = true
   readonly opaque: boolean
   place: LiveConnection['place']
   readonly destination: Destination
@@ -80,16 +76,20 @@ export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
     this.live.add(this)
     this.upstream.sink = this
     this.connection.sink = this
+    // Whatever comes, comes after this turn.
+    if (!this.connection.ended) this.connection.resume()
     if (early !== undefined && early.length > 0) this.onClientBytes(early)
     if (this.connection.ended) this.onClientEnd()
-    else if (!this.ended) this.client.resume()
   }
 
   onClientBytes(bytes: Buffer): void {
     if (this.names) this.watchGreeting(this.names, bytes)
-    if (this.guard) this.inspectHello(this.guard, bytes)
-    else this.sendUp(bytes)
+    // The guard keeps what it was given.
+    if (this.guard) return this.inspectHello(this.guard, Buffer.from(bytes))
+    this.record.bytesOut += bytes.length
+    forwardBytes(this.connection, this.upstream.socket, bytes, this.onUpstreamTaken)
   }
+  private readonly onUpstreamTaken = (): void => resumeWhenTaken(this.connection, this.upstream.socket)
 
   private watchGreeting(names: ServerNames, bytes: Buffer): void {
     this.names = undefined
@@ -98,10 +98,11 @@ export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
     this.guard = new ServerNameGuard(destination.host, (host) => names.permits(host, destination, attribution))
   }
 
+  /** Sends bytes that nobody else will touch. */
   private sendUp(bytes: Buffer): void {
     this.record.bytesOut += bytes.length
-    this.upstream.socket.write(bytes)
-    if (isBehind(this.upstream.socket)) this.client.pause()
+    this.upstream.socket.write(bytes, this.onUpstreamTaken)
+    if (isBehind(this.upstream.socket)) this.connection.pause()
   }
 
   private inspectHello(guard: ServerNameGuard, bytes: Buffer): void {
@@ -117,7 +118,7 @@ export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
   }
 
   onDrain(): void {
-    this.client.resume()
+    this.connection.resume()
   }
 
   onClientEnd(): void {
@@ -133,9 +134,9 @@ export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
 
   onBytes(bytes: Buffer): void {
     this.record.bytesIn += bytes.length
-    forwardBytes(this.upstream, this.client, bytes, this.onClientFlushed)
+    forwardBytes(this.upstream, this.client, bytes, this.onClientTaken)
   }
-  private readonly onClientFlushed = (): void => resumeWhenFlushed(this.upstream, this.client)
+  private readonly onClientTaken = (): void => resumeWhenTaken(this.upstream, this.client)
 
   onEnd(): void {
     this.client.end()

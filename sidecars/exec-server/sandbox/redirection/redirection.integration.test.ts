@@ -275,7 +275,7 @@ print(talk('198.18.0.3', 80))`
     expect(await textOf(python(`print(open('/etc/resolv.conf').read(), end=''); ${script}`))).toBe(
       `nameserver 127.0.0.1\nsearch .\n${heard}`,
     )
-    const parts = ['/usr', '/lib', '/lib64', '/bin', '/root/.pyenv', base].map((path) => entry(path, 'read', true))
+    const parts = ['/usr', '/lib', '/lib64', '/bin', base].map((path) => entry(path, 'read', true))
     const bare = sandboxOf({ root: base, entries: parts, network: 'restricted' })
     expect(await textOf(python(`print(os.path.exists('/etc/hosts')); ${script}`, { sandbox: bare }))).toBe(
       `False\n${heard}`,
