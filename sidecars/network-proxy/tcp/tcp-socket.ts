@@ -24,6 +24,8 @@ export const sharedBuffer = Buffer.allocUnsafeSlow(SHARED_BYTES)
 /** A write that the kernel did not take at once. */
 interface PendingWrite extends WriteRequest {
   socket?: TcpSocket
+  /** Keeps the memory, which the runtime only points to, from being collected. */
+  data?: Uint8Array | readonly Uint8Array[] | string
   sizeBytes?: number
   onTaken?: (() => void) | undefined
 }
@@ -173,7 +175,7 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
     const { handle } = this
     const status =
       typeof data === 'string' ? handle.writeLatin1String(request, data) : handle.writeBuffer(request, data)
-    return this.written(status, request, data.length, onTaken)
+    return this.written(status, request, data, data.length, onTaken)
   }
 
   cork(): void {
@@ -187,7 +189,7 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
     if (corked.length === 1) return void this.write(corked[0]!)
     const request = this.nextWrite()
     const sizeBytes = corked.reduce((sum, { length }) => sum + length, 0)
-    this.written(this.handle.writev(request, corked, true), request, sizeBytes, undefined)
+    this.written(this.handle.writev(request, corked, true), request, corked, sizeBytes, undefined)
   }
 
   private nextWrite(): PendingWrite {
@@ -199,6 +201,7 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
   private written(
     status: number,
     request: PendingWrite,
+    data: PendingWrite['data'] & {},
     sizeBytes: number,
     onTaken: (() => void) | undefined,
   ): boolean {
@@ -213,6 +216,7 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
       return true
     }
     request.socket = this
+    request.data = data
     request.sizeBytes = sizeBytes
     request.onTaken = onTaken
     request.oncomplete = writeTaken
@@ -293,6 +297,8 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
   intoStream(unread?: Buffer): Socket {
     this.stopReading()
     const { handle } = this
+    // Memory that lives as long as the process: nobody here looks after it any more.
+    handle.useUserBuffer(sharedBuffer)
     const options = { handle, readable: true, writable: true, allowHalfOpen: true, manualStart: true }
     this.stream = new Socket(options as ConstructorParameters<typeof Socket>[0])
     this.stream.on('error', () => {
