@@ -47,9 +47,9 @@ class CountedFloods extends FloodReader {
   /** Descriptor of the last one. */
   fd = -1
 
-  override begin(fd: number, events: FloodEvents) {
+  override begin(fd: number, shareBytes: number, events: FloodEvents) {
     this.asked++
-    const flood = super.begin(fd, {
+    const flood = super.begin(fd, shareBytes, {
       onBytes: (bytes) => events.onBytes(bytes),
       onOver: () => {
         this.over++

@@ -44,23 +44,28 @@ export class FloodReader {
   }
 
   /**
-   * Reads the master of a terminal from now on: until its `onOver` nobody else may read or close it. Undefined when
-   * the thread is not to be had now; then nothing has happened, and the caller reads on and may ask again.
+   * Reads about so much of the master of a terminal, or until nothing comes; until its `onOver` nobody else may read or
+   * close it. Undefined when the thread is not to be had now; then nothing has happened, and the caller reads on and
+   * may ask again.
    */
-  begin(fd: number, events: FloodEvents): Flood | undefined {
+  begin(fd: number, shareBytes: number, events: FloodEvents): Flood | undefined {
     if (this.isUnable || this.flood) return undefined
     this.thread ??= this.startThread()
     this.endWhenIdle()
     if (!this.thread?.isReady) return undefined
     clearTimeout(this.idle)
-    this.flood = new Flood(this.thread, fd, {
-      onBytes: (bytes) => events.onBytes(bytes),
-      onOver: () => {
-        this.flood = undefined
-        this.endWhenIdle()
-        events.onOver()
+    this.flood = new Flood(
+      this.thread,
+      { fd, shareBytes },
+      {
+        onBytes: (bytes) => events.onBytes(bytes),
+        onOver: () => {
+          this.flood = undefined
+          this.endWhenIdle()
+          events.onOver()
+        },
       },
-    })
+    )
     return this.flood
   }
 

@@ -13,27 +13,38 @@ const FLOOD_READS = 32
  */
 const MIN_WAITING_SHARE = 0.5
 
+/**
+ * So much the thread reads after the first such verdict, and twice as much after each that confirms the one before.
+ * In between the next verdict is made: what else the machine does changes, and by chance it looks otherwise.
+ */
+const MIN_SHARE_BYTES = 512 * 1024
+const MAX_SHARE_BYTES = 8 * 1024 * 1024
+
 /** Sees by the reads of one terminal whether they should rather be a thread's: see FloodReader. */
 export class FloodWatch {
   /** Full ones since one that was not, or since the last verdict. */
   private reads = 0
   private waitsBefore = 0
+  private shareBytes = MIN_SHARE_BYTES
 
   constructor(
     private readonly minWaitingShare: number = MIN_WAITING_SHARE,
     private readonly countWaits: () => number = waitsOfThisProcess,
   ) {}
 
-  /** To be told of every read. True when those up to here were a flood and mostly waited; then it begins anew. */
-  isFlood(bytesRead: number): boolean {
-    if (bytesRead < READ_BYTES) {
-      this.reads = 0
-      return false
-    }
-    if (this.reads++ === 0) this.waitsBefore = this.countWaits()
-    if (this.reads <= FLOOD_READS) return false
+  /**
+   * To be told of every read. When those up to here were a flood and mostly waited: how many of the next bytes the
+   * thread should read. Otherwise 0.
+   */
+  threadShare(bytesRead: number): number {
+    if (bytesRead < READ_BYTES) this.reads = 0
+    else if (this.reads++ === 0) this.waitsBefore = this.countWaits()
+    if (this.reads <= FLOOD_READS) return 0
     this.reads = 0
-    return this.countWaits() - this.waitsBefore >= this.minWaitingShare * FLOOD_READS
+    const { shareBytes } = this
+    const isWaiting = this.countWaits() - this.waitsBefore >= this.minWaitingShare * FLOOD_READS
+    this.shareBytes = isWaiting ? Math.min(shareBytes * 2, MAX_SHARE_BYTES) : MIN_SHARE_BYTES
+    return isWaiting ? shareBytes : 0
   }
 }
 

@@ -14,11 +14,6 @@ export interface FloodEvents {
 const LOOK_AGAIN_MS = 5
 /** Later, and until the thread says that it is over. It may have no processor, or waits for the system. */
 const QUIET_LOOK_MS = 1
-/**
- * After so much the terminal goes back to its usual reader. It gets it again 128 KiB later when a thread is still
- * better there (see FloodWatch), which changes with the other work of the machine.
- */
-const SHARE_BYTES = 1024 * 1024
 /** Longest wait for the end of a read. It takes less than one, unless the machine has other things to do. */
 const FINISH_MS = 20
 
@@ -34,10 +29,10 @@ export class Flood {
 
   constructor(
     private readonly thread: FloodThread,
-    fd: number,
+    private readonly part: { fd: number; shareBytes: number },
     private readonly events: FloodEvents,
   ) {
-    thread.read(fd)
+    thread.read(part.fd)
     setImmediate(this.look)
   }
 
@@ -57,7 +52,7 @@ export class Flood {
     const bytes = this.take()
     if (this.isOver) return
     this.bytes += bytes
-    if (this.bytes >= SHARE_BYTES) this.stop()
+    if (this.bytes >= this.part.shareBytes) this.stop()
     const now = performance.now()
     if (bytes > 0) this.lastBytesMs = now
     if (now - this.lastBytesMs < LOOK_AGAIN_MS) setImmediate(this.look)

@@ -121,23 +121,23 @@ export class PtyOutput {
     const { joiner } = this
     if (joiner.waitingBytes === 0) this.sinceMs = performance.now()
     joiner.filled(bytesRead)
-    const isFlood = this.floodWatch.isFlood(bytesRead)
+    const threadShare = this.floodWatch.threadShare(bytesRead)
     // A short read has emptied the terminal: what a person typed comes back without delay.
-    if (isFlood || bytesRead < SHORT_READ_BYTES || joiner.waitingBytes >= ENOUGH_BYTES) joiner.flush()
+    if (threadShare > 0 || bytesRead < SHORT_READ_BYTES || joiner.waitingBytes >= ENOUGH_BYTES) joiner.flush()
     else if (!this.isFlushScheduled) {
       this.isFlushScheduled = true
       setImmediate(this.flushWhenQuiet)
     }
-    if (isFlood) this.beginFlood()
+    if (threadShare > 0) this.beginFlood(threadShare)
     return !this.isPaused && !this.flood
   }
 
-  /** Lets the thread read, if it can be had. Nothing that was read before may be waiting here. */
-  private beginFlood(): void {
+  /** Lets the thread read so much, if it can be had. Nothing that was read before may be waiting here. */
+  private beginFlood(shareBytes: number): void {
     if (this.isPaused || this.isOver) return
     // Its own: the other one has the place of libuv's next read, which is fixed already.
     let joiner: OutputJoiner | undefined
-    this.flood = this.floods.begin(this.fd, {
+    this.flood = this.floods.begin(this.fd, shareBytes, {
       onBytes: (bytes) => this.handOn(bytes, (joiner ??= new OutputJoiner(this.events.onOutput))),
       onOver: () => {
         joiner?.dispose()
