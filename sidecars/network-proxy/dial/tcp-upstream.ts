@@ -37,6 +37,10 @@ export class TcpUpstream extends UpstreamConnection {
     this.reader.resume()
   }
 
+  startOver(): void {
+    this.reader.startOver()
+  }
+
   protected override closed(): void {
     this.reader.closed()
   }

@@ -32,6 +32,10 @@ export class TlsUpstream extends UpstreamConnection {
     this.socket.resume()
   }
 
+  startOver(): void {
+    this.socket.resume()
+  }
+
   /** A TLS stream has no reset; one that ends without its closing alert cannot be taken for a whole one. */
   override destroy(): void {
     this.socket.destroy()

@@ -29,6 +29,8 @@ export abstract class UpstreamConnection implements ByteSource {
   abstract readonly ownership: Ownership
   abstract pause(): void
   abstract resume(): void
+  /** Reads on for its next user; what is lent stays with those who have it. Only during a call of `onBytes`. */
+  abstract startOver(): void
 
   /**
    * Ends at once. With `reset` the other side sees a reset, so that it cannot take a torn stream for a

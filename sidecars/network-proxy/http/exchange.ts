@@ -209,7 +209,10 @@ export class Exchange implements UpstreamSink {
     if (isBehind(this.client)) this.upstream.pause()
   }
 
-  private readonly onClientTaken = (): void => resumeWhenTaken(this.upstream, this.client)
+  private readonly onClientTaken = (): void => {
+    // The origin's connection may serve somebody else by now, who holds it back for reasons of their own.
+    if (!this.ended) resumeWhenTaken(this.upstream, this.client)
+  }
 
   private afterBody(bytes: Buffer, at: number): void {
     if (!this.responseBody!.done) return
@@ -220,6 +223,8 @@ export class Exchange implements UpstreamSink {
   private complete(clean: boolean): void {
     const upstreamReusable = clean && this.response!.keepAlive && this.requestBody.done
     if (!this.finish()) return
+    // Its next user must not wait for this client.
+    if (upstreamReusable) this.upstream.startOver()
     this.owner.exchangeDone(this, { keepAlive: this.keepAlive, upstreamReusable, upstreamBound: this.isBound() })
   }
 

@@ -66,6 +66,16 @@ export class BulkReader implements ByteSource, ReadTarget {
     if (!this.paused && !this.released && !this.socket.destroyed) this.socket.resume()
   }
 
+  /**
+   * Reads on for somebody else: what is lent stays with those who have it. Only during a call of `onBytes`, whose
+   * memory the next read does not use.
+   */
+  startOver(): void {
+    if (this.paused) this.memory = sharedBuffer
+    this.wantsBulk = false
+    this.resume()
+  }
+
   /** Lets go of the socket: somebody else decides when it is read. */
   release(): void {
     this.released = true
