@@ -15,8 +15,8 @@ const START_TIMEOUT_MS = 5_000
 
 /** Options of the bwrap that makes the namespace: nothing but that, and gone with us. */
 const KEEPER = ['--die-with-parent', '--unshare-user', '--unshare-net', '--cap-drop', 'ALL', '--dev-bind', '/', '/']
-/** For the addresses of the namespace and port 53; the redirector gives them up when it has both. */
-const REDIRECTOR_RIGHTS = ['--cap-add', 'CAP_NET_ADMIN', '--cap-add', 'CAP_NET_BIND_SERVICE']
+/** For its addresses, its port 53 and its packets: rights in the namespace alone, given up by the redirector when it has these. */
+const REDIRECTOR_RIGHTS = ['NET_ADMIN', 'NET_BIND_SERVICE', 'NET_RAW'].flatMap((right) => ['--cap-add', `CAP_${right}`])
 
 /**
  * Listens on loopback inside the namespace and hands each connection, its port first, to a Unix socket,

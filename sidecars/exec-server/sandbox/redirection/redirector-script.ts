@@ -9,12 +9,13 @@ export const KIND = { stream: 1, names: 2 } as const
 /**
  * Stands in for the listener of a proxy bridge, with the same arguments but one more (numbers of system calls,
  * `name=number,...`), and beside it answers for the kernel when a program connects (seccomp_unotify(2)): a stream to
- * elsewhere is connected to a listener in the namespace, and from there by way of the Unix socket. Every address is made one
- * of the namespace, so that names can be asked for wherever a program does, and nothing gets a way out by it: there
- * is no device but the loopback. When it ends, connecting fails.
+ * elsewhere is connected to a listener in the namespace, and from there by way of the Unix socket. Every address is
+ * made one of the namespace, so that names can be asked for wherever a program does, and nothing gets a way out by it:
+ * there is no device but the loopback. When it ends, connecting fails.
  *
- * Whoever waits in connect(2) is answered with what the other side says: 0 or an error number, in one byte. Whoever
- * does not wait is connected at once, and reset when the answer is an error.
+ * The other side says what becomes of a connection: 0 or an error number, in one byte. Whoever waits in connect(2) gets
+ * it as the answer. Whoever does not wait is connecting until then: their SYN goes to a listener that never answers it.
+ * A 0 is a SYN that crosses theirs (RFC 9293, section 3.5), an error a reset, which is "connection refused".
  */
 export const REDIRECTOR = String.raw`
 use strict;
@@ -26,8 +27,10 @@ chdir $folder or die "chdir: $!\n";
 $SIG{CHLD} = $SIG{PIPE} = 'IGNORE';
 my ($ENETUNREACH, $EINPROGRESS) = (101, 115);
 # linux/in.h, linux/in6.h, asm-generic/socket.h, linux/tcp.h
-my ($IP, $IP_PKTINFO, $IPV6, $IPV6_V6ONLY, $IPV6_RECVPKTINFO) = (0, 8, 41, 26, 49);
-my ($SO_PROTOCOL, $SO_DOMAIN, $TCP, $MPTCP, $TCP_INFO, $TCP_CLOSE) = (38, 39, 6, 262, 11, 7);
+my ($IP, $IP_PKTINFO) = (0, 8);
+my ($IPV6, $IPV6_V6ONLY, $IPV6_RECVPKTINFO, $IPV6_PKTINFO, $IPV6_FREEBIND) = (41, 26, 49, 50, 78);
+my ($SO_REUSEPORT, $SO_ATTACH_FILTER, $SO_PROTOCOL, $SO_DOMAIN) = (15, 26, 38, 39);
+my ($TCP, $MPTCP, $TCP_INFO, $TCP_SYN_SENT, $TCP_CLOSE) = (6, 262, 11, 2, 7);
 # fcntl.h
 my ($F_GETFL, $F_SETFL, $O_NONBLOCK) = (3, 4, 2048);
 # linux/seccomp.h; the last one in its first spelling, which every kernel knows.
@@ -37,14 +40,18 @@ my $OWN = pack 'C4', 198, 18, 0, 1;
 
 # What is to be done when something can be read, by descriptor.
 my %ready;
-# Attempts that a program waits for, by the inode of its socket; connections that are led here, by their source: those on
-# their way, and those that are here before it was said what becomes of them.
-my (%held, %arriving, %early);
-# When sockets, by inode, were connected last. A signal may have come before the answer: then the call is made anew.
+# Attempts that a program waits in, by the inode of its socket.
+my %held;
+# By line: ways out for connections on their way here, and attempts of programs that do not wait.
+my (%arriving, %connecting);
+# When sockets, by inode, were connected last, and with what answer: a signal may have come before it, and then the call
+# is made anew.
 my %answered;
 my $looked = 0;
-# Where connections are led to, by family; from where the kernel tells of them.
-my (%gate, $notices);
+# By family: ports to which connections are led at once, and that of SYNs without an answer; who sees and answers those.
+my (%gate, %limbo, %raw);
+# From where the kernel tells of connect(2).
+my $notices;
 
 open_network();
 for my $port (@ports) {
@@ -54,13 +61,14 @@ for my $port (@ports) {
 for my $family (AF_INET, AF_INET6) {
   my $gate = listener($family, anywhere($family, 0)) or next;
   ($gate{$family}) = port_and_host(getsockname $gate);
-  watch($gate, sub { arrived(@$_) for arrivals($gate) });
+  # Without a way out: somebody who has found the port and was not led here.
+  watch($gate, sub { relay_apart($$_[0], delete $arriving{line($$_[1], getsockname $$_[0])}) for arrivals($gate) });
+  open_limbo($family);
   my $streams = listener($family, anywhere($family, 53)) or die "port 53: $!\n";
   watch($streams, sub { relay_apart($_, ask(pack 'nC', 0, 2)) for map { $$_[0] } arrivals($streams) });
   socket(my $datagrams, $family, SOCK_DGRAM, 0) or die "socket: $!\n";
-  setsockopt($datagrams, $IPV6, $IPV6_V6ONLY, 1) if $family == AF_INET6;
-  my ($level, $option) = $family == AF_INET ? ($IP, $IP_PKTINFO) : ($IPV6, $IPV6_RECVPKTINFO);
-  setsockopt($datagrams, $level, $option, 1) or die "setsockopt: $!\n";
+  only_ipv6($datagrams) if $family == AF_INET6;
+  tell_destination($datagrams, $family);
   bind($datagrams, anywhere($family, 53)) or die "port 53: $!\n";
   watch($datagrams, sub { asked_for_name($datagrams) });
 }
@@ -73,7 +81,7 @@ print "$$\n";
 for (;;) {
   my $bits = '';
   vec($bits, $_, 1) = 1 for keys %ready;
-  my $count = select($bits, undef, undef, %held || %early ? 0.5 : undef);
+  my $count = select($bits, undef, undef, %held || %connecting ? 0.5 : undef);
   if ($count > 0) {
     my %now = %ready;
     for my $fd (grep { vec($bits, $_, 1) } keys %now) {
@@ -81,7 +89,7 @@ for (;;) {
       $now{$fd}->() if defined $ready{$fd} && $ready{$fd} == $now{$fd};
     }
   }
-  if ((%held || %early) && time != $looked) { $looked = time; forget_abandoned() }
+  if ((%held || %connecting) && time != $looked) { $looked = time; forget_abandoned() }
 }
 
 # Every address is one of ours; nothing is lost by it, there was no way to any of them.
@@ -99,6 +107,8 @@ sub open_network {
   $change->(20, pack('CCCCL SSa4 SSa4', AF_INET, 32, 0, 0, 1, 8, 2, $OWN, 8, 1, $OWN)) or die "address: $!\n";
   # RTM_NEWROUTE, table and type local, with RTA_OIF (lo is always the first one) and RTA_PREFSRC
   $change->(24, pack('C8L SSL SSa4', AF_INET, 0, 0, 0, 255, 3, 254, 2, 0, 8, 4, 1, 8, 7, $OWN)) or die "route: $!\n";
+  # How often a SYN is sent again, with up to two minutes in between: a question may take its time.
+  if (open(my $retries, '>', '/proc/sys/net/ipv4/tcp_syn_retries')) { syswrite $retries, '12' }
   # Not to be had where IPv6 is off.
   $change->(24, pack('C8L SSL', AF_INET6, 0, 0, 0, 255, 3, 0, 2, 0, 8, 4, 1));
 }
@@ -139,14 +149,18 @@ sub noticed {
   return answer($id, $ENETUNREACH) unless $socket;
   my $family = length $host == 4 ? AF_INET : AF_INET6;
   my $inode = (stat $socket)[1];
-  my $is_again = exists $answered{$inode} && $answered{$inode} >= time - 1;
-  return answer($id, 0, $is_again ? 0 : $CONTINUE) unless is_fresh($socket, $family);
+  my $protocol = fresh($socket, $family);
+  if (!$protocol) {
+    my $errno = answer_again($inode, $socket);
+    return defined $errno ? answer($id, $errno) : answer($id, 0, $CONTINUE);
+  }
   my $plain = plain($host);
-  my $gate = $gate{length $plain == 4 ? AF_INET : AF_INET6} or return answer($id, $ENETUNREACH);
-  my $to = $family == AF_INET ? pack_sockaddr_in($gate, $host) : pack_sockaddr_in6($gate, $host);
+  my $kind = kind($plain);
+  return answer($id, $ENETUNREACH) unless $gate{$kind};
   my $question = pack 'nCC/a*n', 0, 1, $plain, $port;
-  if (fcntl($socket, $F_GETFL, 0) & $O_NONBLOCK) { connect_at_once($id, $socket, $to, $question) }
-  else { connect_when_answered($id, $socket, $inode, $to, $question) }
+  # A multipath connection loses its first byte when SYNs cross: it has to wait, whether it wants to or not.
+  if ($protocol == $TCP && fcntl($socket, $F_GETFL, 0) & $O_NONBLOCK) { connect_meanwhile($id, $socket, $inode, $host, $question) }
+  else { connect_when_answered($id, $socket, $inode, socket_address($gate{$kind}, $host), $question) }
 }
 
 sub connect_when_answered {
@@ -161,49 +175,107 @@ sub connect_when_answered {
     delete $held{$inode};
     my @ids = grep { is_valid($_) } @{$attempt->{ids}};
     if ($errno == 0 && @ids) {
-      if (connect($socket, $to)) { $arriving{place(getsockname $socket)} = { out => $out, verdict => 0 } }
-      else { $errno = $! + 0 }
+      $errno = connect($socket, $to) ? 0 : $! + 0;
+      $arriving{line(getsockname $socket, $to)} = $out if $errno == 0 || $errno == $EINPROGRESS;
     }
+    remember($inode, $errno) if @ids;
     answer($_, $errno) for @ids;
-    delete @answered{grep { $answered{$_} < time - 1 } keys %answered};
-    $answered{$inode} = time if $errno == 0;
     %$attempt = ();
   });
 }
 
-sub connect_at_once {
-  my ($id, $socket, $to, $question) = @_;
+sub connect_meanwhile {
+  my ($id, $socket, $inode, $host, $question) = @_;
+  my $to = socket_address($limbo{kind(plain($host))}, $host);
   my $errno = connect($socket, $to) ? 0 : $! + 0;
-  if ($errno == 0 || $errno == $EINPROGRESS) {
+  if ($errno == $EINPROGRESS) {
+    my $source = getsockname $socket;
+    my $line = line($source, $to);
     my $out = ask($question);
-    my $attempt = $arriving{place(getsockname $socket)} = { out => $out };
+    # One before may have had this line, and gone.
+    forget(delete $connecting{$line});
+    my $attempt = $connecting{$line} = { out => $out, line => $line, source => $source, host => plain($host) };
     if ($out) { watch($out, sub { $attempt->{verdict} = verdict($out); unwatch($out); settle($attempt) }) }
     else { $attempt->{verdict} = $ENETUNREACH }
+    remember($inode, $errno);
   }
   close $socket;
   answer($id, $errno);
 }
 
-sub arrived {
-  my ($client, $source) = @_;
-  my $place = place($source);
-  # Somebody who has found the port and was not led here.
-  my $attempt = delete $arriving{$place} or return;
-  $attempt->{client} = $client;
-  return settle($attempt) if defined $attempt->{verdict};
-  $attempt->{place} = $place;
-  $early{$place} = $attempt;
+sub remember {
+  my ($inode, $errno) = @_;
+  delete @answered{grep { $answered{$_}[0] < time - 1 } keys %answered};
+  $answered{$inode} = [time, $errno];
+}
+sub answer_again {
+  my ($inode, $socket) = @_;
+  my ($then, $errno) = @{$answered{$inode} // [0]};
+  return if $then < time - 1;
+  return $errno if $errno == 0;
+  # When it has been connected since, the kernel says so.
+  return $errno == $EINPROGRESS && state($socket) == $TCP_SYN_SENT ? $errno : undef;
 }
 
-# As soon as both are there: the connection, and what was said about it.
+# With REUSEPORT, so that answers can leave from its port.
+sub open_limbo {
+  my ($family) = @_;
+  socket(my $limbo, $family, SOCK_STREAM, 0) or die "socket: $!\n";
+  setsockopt($limbo, SOL_SOCKET, $SO_REUSEPORT, 1) or die "reuseport: $!\n";
+  only_ipv6($limbo) if $family == AF_INET6;
+  # Returns 0: what comes is dropped.
+  attach($limbo, 6, 0, 0, 0);
+  bind($limbo, anywhere($family, 0)) && listen($limbo, 1) or die "limbo: $!\n";
+  ($limbo{$family}) = port_and_host(getsockname $limbo);
+  socket(my $raw, $family, SOCK_RAW, $TCP) or die "raw: $!\n";
+  only_ipv6($raw) if $family == AF_INET6;
+  tell_destination($raw, $family);
+  # X is where the header of TCP begins; then: to that port, and of SYN, RST, FIN and ACK only the first.
+  my @start = $family == AF_INET ? (0xb1, 0, 0, 0) : (0x01, 0, 0, 0);
+  attach($raw, @start, 0x48, 0, 0, 2, 0x15, 0, 4, $limbo{$family}, 0x50, 0, 0, 13, 0x54, 0, 0, 0x17, 0x15, 0, 1, 2, 6, 0, 0, 0xffff, 6, 0, 0, 0);
+  $raw{$family} = [$raw, $limbo];
+  watch($raw, sub {
+    for (;;) {
+      my ($packet, $from, $control) = receive($raw, MSG_DONTWAIT);
+      last if $packet eq '';
+      my $header = $family == AF_INET ? (ord($packet) & 15) * 4 : 0;
+      next if length $packet < $header + 20;
+      my ($port, $sequence) = unpack 'nx2N', substr $packet, $header;
+      my $to = $family == AF_INET ? substr($control, 24, 4) : substr($control, 16, 16);
+      my $attempt = $connecting{line_of($port, (port_and_host($from))[1], $to)} or next;
+      $attempt->{sequence} = $sequence;
+      settle($attempt);
+    }
+  });
+}
+
+# As soon as it was said what becomes of it and, for a refusal, its SYN was seen.
 sub settle {
   my ($attempt) = @_;
-  my ($client, $out, $verdict) = @$attempt{qw(client out verdict)};
-  return unless $client && defined $verdict;
-  delete $early{$attempt->{place}} if defined $attempt->{place};
-  %$attempt = ();
-  return relay_apart($client, $out) if $verdict == 0;
-  setsockopt($client, SOL_SOCKET, SO_LINGER, pack 'll', 1, 0);
+  my ($out, $line, $host, $source, $verdict, $sequence) = @$attempt{qw(out line host source verdict sequence)};
+  return unless defined $verdict && ($verdict == 0 || defined $sequence);
+  delete $connecting{$line};
+  my $family = kind($host);
+  my ($port, $own) = port_and_host($source);
+  return refuse($family, $host, plain($own), $port, $sequence) if $verdict != 0;
+  socket(my $here, $family, SOCK_STREAM, 0) or return;
+  setsockopt($here, SOL_SOCKET, $SO_REUSEPORT, 1);
+  setsockopt($here, $IPV6, $IPV6_FREEBIND, 1) if $family == AF_INET6;
+  # Fails when the program has gone.
+  bind($here, socket_address($limbo{$family}, $host)) && connect($here, socket_address($port, plain($own))) or return;
+  relay_apart($here, $out);
+}
+
+# RST and ACK of the SYN, as a port without a listener sends it.
+sub refuse {
+  my ($family, $from, $to, $port, $sequence) = @_;
+  my $segment = pack 'nnNNCCnnn', $limbo{$family}, $port, 0, ($sequence + 1) & 0xffffffff, 0x50, 0x14, 0, 0, 0;
+  my $sum = 0;
+  $sum += $_ for unpack 'n*', $from . $to . pack('nn', $TCP, length $segment) . $segment;
+  $sum = ($sum & 0xffff) + ($sum >> 16) while $sum >> 16;
+  substr($segment, 16, 2) = pack 'n', ~$sum & 0xffff;
+  my $control = $family == AF_INET ? pack('Qlll a4a4x4', 28, $IP, $IP_PKTINFO, 1, $from, $from) : pack('Qlla16Lx4', 36, $IPV6, $IPV6_PKTINFO, $from, 1);
+  transmit($raw{$family}[0], $segment, socket_address(0, $to), $control);
 }
 
 # Whoever is asked about them need not answer any more.
@@ -213,30 +285,33 @@ sub forget_abandoned {
     $attempt->{ids} = [grep { is_valid($_) } @{$attempt->{ids}}];
     forget(delete $held{$inode}) unless @{$attempt->{ids}};
   }
-  return unless %early;
-  my %owned = owned_ports();
-  for my $place (keys %early) {
-    my ($port) = split / /, $place;
-    forget(delete $early{$place}) unless $owned{$port};
+  return unless %connecting;
+  my %open = open_lines() or return;
+  for my $line (keys %connecting) {
+    my $attempt = $connecting{$line};
+    # The tables leave one out now and then while many come and go.
+    $attempt->{missed} = $open{$line} ? 0 : ($attempt->{missed} // 0) + 1;
+    forget(delete $connecting{$line}) if $attempt->{missed} > 2;
   }
 }
 sub forget {
   my ($attempt) = @_;
-  unwatch($attempt->{out});
-  %$attempt = ();
+  unwatch($attempt->{out}) if $attempt && $attempt->{out};
 }
 
-# Ports of TCP sockets in the namespace that some program still has open: an end of input alone does not tell.
-sub owned_ports {
-  my %owned;
+# The lines of TCP sockets in the namespace that some program has open (proc_pid_net(5)); none at all where that is not told.
+sub open_lines {
+  my %open;
   for my $table (qw(tcp tcp6)) {
-    open(my $lines, '<', "/proc/self/net/$table") or next;
-    while (<$lines>) {
-      my (undef, $local, undef, undef, undef, undef, undef, undef, undef, $inode) = split;
-      $owned{hex $1} = 1 if $inode && $local =~ /:([0-9A-F]{4})$/;
+    open(my $rows, '<', "/proc/self/net/$table") or next;
+    while (my $row = <$rows>) {
+      my ($local, $remote, $inode) = (split ' ', $row)[1, 2, 9];
+      next unless $inode && $local =~ /^[0-9A-F]+:[0-9A-F]{4}$/;
+      my ($own, $host) = map { pack 'L*', map { hex } unpack '(A8)*', (split /:/)[0] } $local, $remote;
+      $open{line_of(hex substr($local, -4), $own, $host)} = 1;
     }
   }
-  return %owned;
+  return %open;
 }
 
 # Port and address of a socket address that leads elsewhere; nothing for what the kernel may answer by itself.
@@ -252,15 +327,19 @@ sub destination {
   return ($port, $host);
 }
 
-# A TCP socket of this family that is not connected, not connecting and not listening.
-sub is_fresh {
+# The protocol of a TCP socket of this family that is not connected, not connecting and not listening.
+sub fresh {
   my ($socket, $family) = @_;
   my $option = sub { my $value = getsockopt($socket, SOL_SOCKET, $_[0]); defined $value ? unpack 'l', $value : -1 };
   return 0 unless $option->(SO_TYPE) == SOCK_STREAM && $option->($SO_DOMAIN) == $family;
   my $protocol = $option->($SO_PROTOCOL);
-  return 1 if $protocol == $MPTCP;
-  my $state = getsockopt($socket, $TCP, $TCP_INFO);
-  return $protocol == $TCP && defined $state && ord $state == $TCP_CLOSE;
+  return $protocol if $protocol == $MPTCP;
+  return $protocol == $TCP && state($socket) == $TCP_CLOSE ? $protocol : 0;
+}
+sub state {
+  my ($socket) = @_;
+  my $info = getsockopt($socket, $TCP, $TCP_INFO);
+  return defined $info ? ord $info : 0;
 }
 
 sub memory {
@@ -337,7 +416,7 @@ sub listener {
   my ($family, $at) = @_;
   socket(my $listener, $family, SOCK_STREAM, 0) or return;
   setsockopt($listener, SOL_SOCKET, SO_REUSEADDR, 1);
-  setsockopt($listener, $IPV6, $IPV6_V6ONLY, 1) if $family == AF_INET6;
+  only_ipv6($listener) if $family == AF_INET6;
   bind($listener, $at) && listen($listener, 1024) or return;
   fcntl($listener, $F_SETFL, $O_NONBLOCK) or return;
   return $listener;
@@ -382,8 +461,29 @@ sub relay_apart {
 sub watch { my ($handle, $act) = @_; $ready{fileno $handle} = $act }
 sub unwatch { my ($handle) = @_; delete $ready{fileno $handle} }
 sub blank { return "\0" x $_[0] }
+# And from addresses that are ours by the route only.
+sub only_ipv6 {
+  my ($socket) = @_;
+  setsockopt($socket, $IPV6, $IPV6_V6ONLY, 1);
+  setsockopt($socket, $IPV6, $IPV6_FREEBIND, 1);
+}
+# The control messages of what is received, or sent, name the address that it was, or will be, meant for.
+sub tell_destination {
+  my ($socket, $family) = @_;
+  my ($level, $option) = $family == AF_INET ? ($IP, $IP_PKTINFO) : ($IPV6, $IPV6_RECVPKTINFO);
+  setsockopt($socket, $level, $option, 1) or die "pktinfo: $!\n";
+}
+sub attach {
+  my ($socket, @instructions) = @_;
+  my $program = pack '(SCCL)*', @instructions;
+  setsockopt($socket, SOL_SOCKET, $SO_ATTACH_FILTER, pack 'Sx6P', @instructions / 4, $program) or die "filter: $!\n";
+}
+sub kind { my ($plain) = @_; return length $plain == 4 ? AF_INET : AF_INET6 }
+sub socket_address { my ($port, $host) = @_; return length $host == 4 ? pack_sockaddr_in($port, $host) : pack_sockaddr_in6($port, $host) }
 sub anywhere { my ($family, $port) = @_; return $family == AF_INET ? pack_sockaddr_in($port, INADDR_ANY) : pack_sockaddr_in6($port, blank(16)) }
-sub port_and_host { my ($at) = @_; return unpack('S', $at) == AF_INET ? unpack_sockaddr_in($at) : unpack_sockaddr_in6($at) }
+sub port_and_host { my ($at) = @_; return (unpack('S', $at) == AF_INET ? unpack_sockaddr_in($at) : unpack_sockaddr_in6($at))[0, 1] }
 sub plain { my ($host) = @_; return $host =~ /^\x00{10}\xff\xff(.{4})$/s ? $1 : $host }
-sub place { my ($port, $host) = port_and_host($_[0]); return "$port " . plain($host) }
+# What tells one connection from all others here: two of one source port may lead to different hosts.
+sub line_of { my ($port, $own, $host) = @_; return "$port " . plain($own) . plain($host) }
+sub line { my ($source, $to) = @_; return line_of(port_and_host($source), (port_and_host($to))[1]) }
 ${RELAY}`
