@@ -47,9 +47,11 @@ export async function tlsHandshake(
   options: TlsDialOptions,
   protocols: readonly string[],
 ): Promise<TLSSocket> {
-  // From now on the TLS socket tells what happens to the connection below.
-  raw.sink = { onBytes() {}, onEnd() {}, onClose() {} }
+  let lost: Error | undefined
+  // Once there is a TLS socket, that one tells what happens to the connection below.
+  raw.sink = { onBytes() {}, onEnd() {}, onClose: (error) => (lost = error) }
   const secureContext = await options.secureContext?.()
+  if (raw.socket.destroyed) throw lost ?? new Error('the connection closed before the handshake')
   const key = `${formatAuthority(host, raw.port)} ${protocols.join(' ')}`
   const session = options.sessions?.get(key)
   const socket = connectTls({

@@ -114,6 +114,8 @@ export class InspectedTunnel implements LiveConnection {
 
   private handshake(destination: Destination, exempt: boolean): void {
     const { socket, authority } = this.parts
+    // It may have gone while its tunnel was asked about, and its close is not told yet.
+    if (socket.destroyed) return this.end()
     socket.off('data', this.onBytes)
     socket.off('end', this.onEnd)
     socket.pause()
