@@ -50,7 +50,7 @@ export class Listener {
 
   private start(): void {
     const binding = tcpBinding()
-    const handle = binding && listeningHandle(this.server)
+    const handle = binding && listeningHandle(this.server, binding)
     if (!handle) return void this.server.on('connection', (socket: Socket) => this.onConnection(socket))
     handle.onconnection = (status, client) => {
       if (status !== 0 || !client) return

@@ -26,7 +26,7 @@ export interface TcpHandle {
   getpeername(into: EndpointName): number
   getsockname(into: EndpointName): number
   close(onClosed: () => void): void
-  /** Like `close`, with a reset. On an error nothing is closed. */
+  /** Like `close`, with a reset. On an error nothing is closed, and `close` does nothing any more. */
   reset(onClosed: () => void): number
 }
 
@@ -64,9 +64,9 @@ export function tcpBinding(): TcpBinding | undefined {
 }
 
 /** The handle of a listener, if it is one whose connections can be taken over. */
-export function listeningHandle(server: Server): TcpHandle | undefined {
-  const { _handle } = server as Server & { _handle?: TcpHandle }
-  return typeof _handle?.onconnection === 'function' ? _handle : undefined
+export function listeningHandle(server: Server, { Tcp }: TcpBinding): TcpHandle | undefined {
+  const { _handle } = server as Server & { _handle?: unknown }
+  return _handle instanceof Tcp && typeof _handle.onconnection === 'function' ? _handle : undefined
 }
 
 function load(): TcpBinding | undefined {

@@ -17,6 +17,8 @@ export interface ReadTarget {
 const BEHIND_BYTES = 64 * 1024
 /** End of stream (UV_EOF of libuv's uv.h). */
 const END_OF_STREAM = -4095
+/** The other side has reset the connection: there is no half left to end. */
+const NOT_CONNECTED = 'ENOTCONN'
 const SHARED_BYTES = 64 * 1024
 /** Of all reads without a target: what is in there is copied before anybody else reads. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(SHARED_BYTES)
@@ -83,12 +85,13 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
     this.connecting = false
     if (status !== 0) return this.fail(status, 'connect')
     this.handle.setNoDelay(true)
+    if (this.writableEnded) this.startShutdown()
     this.emit('connect')
     if (!this.isPaused) this.resume()
   }
 
   get writable(): boolean {
-    return !this.destroyed && !this.writableEnded
+    return !this.destroyed && !this.writableEnded && !this.stream
   }
   get localAddress(): string | undefined {
     return this.localName().address
@@ -165,8 +168,10 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
   }
 
   write(data: Uint8Array | string, option?: (() => void) | 'latin1'): boolean {
-    if (!this.writable) return false
     const onTaken = typeof option === 'function' ? option : undefined
+    // What somebody waits for goes at once, behind what was gathered.
+    if (onTaken && this.corked) this.uncork()
+    if (!this.writable) return false
     if (this.corked) {
       this.corked.push(typeof data === 'string' ? Buffer.from(data, 'latin1') : data)
       return !this.writableNeedDrain
@@ -231,7 +236,7 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
     if (this.destroyed) return
     if (status !== 0) return this.fail(status, 'write')
     onTaken?.()
-    if (this.writableLength > 0 || !this.writableNeedDrain) return
+    if (this.writableLength > 0 || !this.writableNeedDrain || this.destroyed) return
     this.writableNeedDrain = false
     this.emit('drain')
   }
@@ -240,15 +245,21 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
     this.uncork()
     if (!this.writable) return
     this.writableEnded = true
+    // The runtime would take a connection that is shut down while it is made for one that stands.
+    if (!this.connecting) this.startShutdown()
+  }
+
+  private startShutdown(): void {
     const request: WriteRequest = new this.binding.ShutdownWrap()
     request.oncomplete = (status) => this.shutDown(status)
     const status = this.handle.shutdown(request)
-    if (status !== 0) this.fail(status, 'shutdown')
+    if (status !== 0) process.nextTick(() => this.shutDown(status))
   }
 
   private shutDown(status: number): void {
     if (this.destroyed) return
-    if (status !== 0) return this.fail(status, 'shutdown')
+    // What came before the reset can be read still; the next read tells of it.
+    if (status !== 0 && getSystemErrorName(status) !== NOT_CONNECTED) return this.fail(status, 'shutdown')
     this.writableFinished = true
     this.emit('finish')
     this.closeWhenOver()
@@ -275,9 +286,10 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
   resetAndDestroy(): void {
     if (this.stream) return void this.stream.resetAndDestroy()
     if (this.destroyed) return
+    // A handle whose reset fails can never be closed again (`resetSocket` says when it would).
+    if (this.connecting || (this.writableEnded && !this.writableFinished)) return this.destroy()
     this.destroyed = true
-    const onClosed = () => this.closed(undefined)
-    if (this.handle.reset(onClosed) !== 0) this.handle.close(onClosed)
+    this.handle.reset(() => this.closed(undefined))
   }
 
   private closed(error: Error | undefined): void {
@@ -292,9 +304,10 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
   /**
    * Gives the connection to a stream of node:net, for what is made of such streams: TLS. `unread` comes first when
    * it is read. Nothing may be waiting to be written. What is destroyed here is destroyed there from now on; the
-   * stream can only be read through TLS, which reads by itself.
+   * stream can only be read through TLS, which reads by itself. Of a connection that is gone it is destroyed.
    */
   intoStream(unread?: Buffer): Socket {
+    if (this.destroyed) return new Socket().destroy()
     this.stopReading()
     const { handle } = this
     // Memory that lives as long as the process: nobody here looks after it any more.
