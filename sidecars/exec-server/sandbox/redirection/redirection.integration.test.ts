@@ -8,8 +8,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { createSocket } from 'node:dgram'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { toPathUri } from '../../../protocol/path-uri.ts'
@@ -538,6 +539,41 @@ print(talk('a.test', 80))`
       message: expect.stringMatching(/^managedNetwork\.transparentTcp: .*leave it out$/),
     })
   })
+})
+
+it('opens nothing of this machine: neither its ports nor its sockets, no datagram, no packet', async () => {
+  const heard: string[] = []
+  const listener = createServer((socket) => {
+    heard.push('stream')
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => listener.listen(0, '0.0.0.0', resolve))
+  onTestFinished(() => void listener.close())
+  const { port } = listener.address() as AddressInfo
+  const datagrams = createSocket('udp4').on('message', (bytes) => heard.push(bytes.toString()))
+  await new Promise<void>((resolve) => datagrams.bind(port, '0.0.0.0', resolve))
+  onTestFinished(() => void datagrams.close())
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
+  const addresses = own.filter(({ family }) => family === 'IPv4').map(({ address }) => address)
+  const script = `import errno
+hosts = ${JSON.stringify([...addresses, '0.0.0.0', '169.254.169.254', '10.0.0.1', 'localhost'])}
+print({talk(host, ${port}).split()[0] for host in hosts} <= {'PermissionError', 'ConnectionRefusedError'})
+print(set(gather(*(atalk(host, ${port}) for host in hosts))))
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for host in hosts: u.sendto(b'out', (host, ${port}))
+def attempt(*how):
+    try: return socket.socket(*how)
+    except OSError as e: return errno.errorcode[e.errno]
+print(attempt(socket.AF_UNIX), attempt(socket.AF_INET, socket.SOCK_RAW, 6), attempt(socket.AF_PACKET, socket.SOCK_RAW))
+print(sorted(open('/proc/net/dev').read().split()[i] for i, w in enumerate(open('/proc/net/dev').read().split()) if w.endswith(':')))`
+  const guarded = { allowLocalBinding: false, allowUpstreamProxy: false, domains: { '*.test': 'allow' } }
+  const options = { networkProxy: { proxy: { ...SETTINGS, ...guarded } } }
+  expect(await textOf(python(script, options))).toBe("True\n{'ConnectionRefusedError'}\nEPERM EPERM EPERM\n['lo:']\n")
+  expect(heard).toEqual([])
+  // The canaries hear what comes from outside of the walls.
+  const free = `echo free > /dev/udp/127.0.0.1/${port}; cat < /dev/tcp/127.0.0.1/${port}`
+  await client.run(['bash', '-c', free]).closed()
+  await expect.poll(() => heard.toSorted()).toEqual(['free\n', 'stream'])
 })
 
 it('a proxy without SOCKS is refused, naming the field', async () => {

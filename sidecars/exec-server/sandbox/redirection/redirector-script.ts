@@ -314,7 +314,8 @@ sub open_lines {
   return %open;
 }
 
-# Port and address of a socket address that leads elsewhere; nothing for what the kernel may answer by itself.
+# Port and address of a socket address that leads elsewhere; nothing for what the kernel may answer by itself. What it
+# then reads may be another address: it is in this namespace, too.
 sub destination {
   my ($address) = @_;
   return unless defined $address && length $address >= 16;
