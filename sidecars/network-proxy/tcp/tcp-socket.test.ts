@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { constants } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -459,6 +460,27 @@ describe('TcpSocket', () => {
     const stream = (given.socket as TcpSocket).intoStream()
     onTestFinished(() => void stream.destroy())
     expect([given.socket.writable, given.socket.write(Buffer.from('late'))]).toEqual([false, false])
+  })
+
+  it('closes where the runtime cannot reset: while its end waits, and before it has a descriptor', async () => {
+    const ending = await connected()
+    ending.socket.write(Buffer.alloc(LARGE_BYTES))
+    ending.socket.end()
+    ending.socket.resetAndDestroy()
+    await ending.until('close')
+
+    class OutOfDescriptors extends binding.Tcp {
+      override connect(): number {
+        return -constants.errno.EMFILE
+      }
+    }
+    const failing = new Watched(TcpSocket.connect('127.0.0.1', 1, { ...binding, Tcp: OutOfDescriptors }))
+    failing.socket.resetAndDestroy()
+    await failing.until('close')
+    expect(failing.events).toEqual(['close'])
+    const failed = new Watched(TcpSocket.connect('127.0.0.1', 1, { ...binding, Tcp: OutOfDescriptors }))
+    await failed.until('close')
+    expect(failed.events).toEqual(['error EMFILE', 'close'])
   })
 
   it('sends what was gathered with one call', async () => {
