@@ -33,7 +33,8 @@ async function slowClient(): Promise<{ socket: Socket; connection: ClientConnect
 
 /** Sends until something has to wait, or, with `behind`, until the sender should. */
 function fill({ socket }: ClientConnection, { behind = false } = {}): void {
-  while (socket.writableLength === 0 || (behind && !socket.writableNeedDrain)) socket.write(PIECE)
+  const isFull = () => (behind ? socket.writableNeedDrain : socket.writableLength > 0)
+  while (!isFull()) socket.write(PIECE)
 }
 
 /** Reads exactly so many bytes. */

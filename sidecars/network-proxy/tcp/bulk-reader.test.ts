@@ -126,6 +126,49 @@ describe('bytes passed on from memory that is used again', () => {
     expect(reader.received.equals(all.subarray(0, reader.bytes))).toBe(true)
   })
 
+  it.each([
+    ['a little, in the memory of all', 'shared', 10_000],
+    ['a little, in memory of their own', 'lent', 10_000],
+    ['more, in memory of their own', 'lent', 40_000],
+  ] as const)('are not overwritten while few of them wait: %s', async (_what, ownership, sizeBytes) => {
+    const { reader, connection } = await client()
+    let origin: Socket | undefined
+    const from = await upstream((socket) => (origin = socket))
+    await eventually(() => origin !== undefined)
+    passOn(from, connection.socket)
+    const sent: Buffer[] = []
+    const send = (bytes: number) => {
+      sent.push(pattern(bytes, sent.length + 1))
+      origin!.write(sent.at(-1)!)
+    }
+    const sentBytes = () => sent.reduce((sum, { length }) => sum + length, 0)
+    reader.socket.resume()
+    while (from.ownership !== ownership) {
+      send(64 * 1024)
+      await eventually(() => reader.bytes === sentBytes())
+    }
+    reader.socket.pause()
+    while (connection.socket.writableLength === 0) {
+      sent.push(Buffer.alloc(1024, 'f'))
+      connection.socket.write(sent.at(-1)!)
+    }
+    const before = connection.socket.writableLength
+    send(sizeBytes)
+    await eventually(() => connection.socket.writableLength === before + sizeBytes)
+    // What comes now must not be read to where the bytes are that wait.
+    send(sizeBytes)
+    for (const bytes of [1000, LARGE_BYTES]) {
+      const other = await upstream((socket) => socket.end(pattern(bytes, 7)))
+      await new Promise<void>((resolve) => {
+        other.sink = { onBytes() {}, onEnd: resolve, onClose() {} }
+      })
+    }
+    origin!.end()
+    reader.socket.resume()
+    await eventually(() => reader.ended)
+    expect(reader.received.equals(Buffer.concat(sent))).toBe(true)
+  })
+
   it('stay as they were for a client’s sink that does not look at their ownership', async () => {
     const { reader, connection } = await client()
     const pieces: Buffer[] = []
