@@ -68,6 +68,8 @@ export class UdpAssociation implements LiveConnection {
     this.control.on('data', () => {})
     this.control.on('end', () => this.end())
     this.control.on('close', () => this.end())
+    // Its last reader may have held it back.
+    this.control.resume()
     this.relay.bind({ address: this.control.localAddress ?? '127.0.0.1', port: 0, exclusive: true }, () => {
       if (!this.ended) this.control.write(writeReply(REPLY.ok, this.relay.address()))
     })
