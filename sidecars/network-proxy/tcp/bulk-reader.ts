@@ -71,8 +71,10 @@ export class BulkReader implements ByteSource, ReadTarget {
    * memory the next read does not use.
    */
   startOver(): void {
-    if (this.paused) this.memory = sharedBuffer
-    this.wantsBulk = false
+    if (this.paused) {
+      this.memory = sharedBuffer
+      this.wantsBulk = false
+    }
     this.resume()
   }
 
