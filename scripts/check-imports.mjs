@@ -18,6 +18,13 @@ const LAWS = [
     electron: false,
   },
   {
+    from: 'sidecars/tcp/',
+    may: ['sidecars/tcp/'],
+    testsMay: ['sidecars/testing/', 'sidecars/network-proxy/test-kit/'],
+    node: true,
+    electron: false,
+  },
+  {
     from: 'sidecars/rules/',
     may: ['sidecars/protocol/', 'sidecars/rules/'],
     testsMay: ['sidecars/testing/'],
@@ -38,6 +45,7 @@ const LAWS = [
       'sidecars/protocol/',
       'sidecars/rpc/',
       'sidecars/rules/',
+      'sidecars/tcp/',
       `sidecars/${name}/`,
       ...(name === 'mcp-server' ? ['sidecars/exec-server/client/'] : []),
     ],

@@ -3,8 +3,8 @@
  * is its sink. Handing a connection on is an assignment, not six listeners taken off and put on.
  */
 import { BulkReader, type ByteSource, type Ownership } from './tcp/bulk-reader.ts'
-import type { ByteSocket } from './tcp/byte-socket.ts'
-import { TcpSocket } from './tcp/tcp-socket.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
+import { TcpSocket } from '../tcp/tcp-socket.ts'
 
 export interface ClientSink {
   /** Set when `onClientBytes` looks at `ClientConnection.ownership`; else it gets bytes for good. */

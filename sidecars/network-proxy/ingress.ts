@@ -5,7 +5,7 @@ import { ClientSession, type HttpServing } from './http/client-session.ts'
 import { UNATTRIBUTED, type Attribution } from './leases.ts'
 import type { LiveConnection } from './live-connections.ts'
 import { parsePreface, PREFACE_BYTE } from './preface.ts'
-import { resetSocket } from './reset-socket.ts'
+import { resetSocket } from '../tcp/reset-socket.ts'
 import { SOCKS4_REJECTED } from './socks/socks-wire.ts'
 import { SocksSession, type SocksServing } from './socks/socks-session.ts'
 

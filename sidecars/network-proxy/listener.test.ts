@@ -4,10 +4,10 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import type { ClientConnection } from './client-connection.ts'
 import { Listener } from './listener.ts'
 import { eventually } from './test-kit/owner.ts'
-import * as binding from './tcp/tcp-binding.ts'
-import { TcpSocket } from './tcp/tcp-socket.ts'
+import * as binding from '../tcp/tcp-binding.ts'
+import { TcpSocket } from '../tcp/tcp-socket.ts'
 
-vi.mock('./tcp/tcp-binding.ts', { spy: true })
+vi.mock('../tcp/tcp-binding.ts', { spy: true })
 
 it('an accept that fails, as without descriptors, is passed over, and the next connection is taken', async () => {
   const accepted: ClientConnection[] = []

@@ -1,9 +1,9 @@
 /** A listening socket of the proxy, and the choice of protocol by the first byte of each connection. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { ClientConnection } from './client-connection.ts'
-import type { ByteSocket } from './tcp/byte-socket.ts'
-import { listeningHandle, tcpBinding } from './tcp/tcp-binding.ts'
-import { TcpSocket } from './tcp/tcp-socket.ts'
+import type { ByteSocket } from '../tcp/byte-socket.ts'
+import { listeningHandle, tcpBinding } from '../tcp/tcp-binding.ts'
+import { TcpSocket } from '../tcp/tcp-socket.ts'
 
 /** Ports tried when the wanted one is taken. */
 export interface PortRange {

@@ -1,7 +1,14 @@
-import type { Writable } from 'node:stream'
 import { HIGH_WATER_BYTES, LOW_WATER_BYTES } from './carrier.ts'
 import type { Fill, MessagePiece } from './message-piece.ts'
 import { giveSlab, SLAB_BYTES, takeSlab, type Slab } from './slab.ts'
+
+/** Where the bytes go: a stream of Node, or a socket without one. */
+export interface Output {
+  /** Queues bytes behind what was written before; `onTaken` is called when the system has them, if it has to wait. */
+  write(bytes: Buffer, onTaken?: () => void): unknown
+  /** Bytes that the system has not taken yet. */
+  readonly writableLength: number
+}
 
 /** How messages are told apart in the byte stream. */
 export interface Framing {
@@ -34,7 +41,7 @@ export class MessageWriter {
   private roomWaiters: (() => void)[] = []
 
   constructor(
-    private readonly output: Writable,
+    private readonly output: Output,
     private readonly framing: Framing,
     private readonly onDrained: () => void,
   ) {}

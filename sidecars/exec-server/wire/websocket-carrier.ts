@@ -1,5 +1,8 @@
 import type { Socket } from 'node:net'
 import { takeOver } from '../streams/read-into.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
+import { tcpBinding } from '../../tcp/tcp-binding.ts'
+import { TcpSocket } from '../../tcp/tcp-socket.ts'
 import { KEPT_MESSAGE_BYTES, type Carrier, type CarrierHandlers } from './carrier.ts'
 import type { Fill, MessagePiece } from './message-piece.ts'
 import { MessageWriter } from './message-writer.ts'
@@ -15,7 +18,7 @@ const PING_INTERVAL_MS = 30_000
  */
 export class WebSocketCarrier implements Carrier {
   readonly kind = 'websocket JSON-RPC message'
-  private readonly socket: Socket
+  private readonly socket: ByteSocket
   private readonly writer: MessageWriter
   private readonly reader: WebSocketReader
   private readonly pings: NodeJS.Timeout
@@ -32,19 +35,29 @@ export class WebSocketCarrier implements Carrier {
       onMessage: (message, isOwn) => this.deliver(message, isOwn),
       onControl: (opcode, payload) => this.control(opcode, payload),
     })
-    const target = { buffer: () => this.reader.room(), onRead: (bytesRead: number) => this.received(bytesRead) }
-    this.socket = takeOver(accepted, target, true) ?? accepted
-    const { socket } = this
-    socket.setNoDelay(true)
-    socket.setTimeout(0)
+    accepted.setNoDelay(true)
+    accepted.setTimeout(0)
     // Finds a peer whose machine is gone; one that is merely slow keeps its connection.
-    socket.setKeepAlive(true, PING_INTERVAL_MS)
+    accepted.setKeepAlive(true, PING_INTERVAL_MS)
+    this.socket = this.lean(accepted) ?? accepted
+    const { socket } = this
     this.writer = new MessageWriter(socket, websocketFraming, () => this.handlers?.onDrained())
     this.pings = setInterval(() => this.writer.sendControl(controlFrame(OPCODE.ping)), PING_INTERVAL_MS)
     this.pings.unref()
     socket.on('error', (error) => this.end(error.message))
     socket.on('end', () => this.end('the client closed the connection'))
     socket.on('close', () => this.end('the client closed the connection'))
+  }
+
+  /** The connection without the stream around it, which is much of what a short message costs. */
+  private lean(accepted: Socket): ByteSocket | undefined {
+    const buffer = () => this.reader.room()
+    const onRead = (bytesRead: number) => this.received(bytesRead)
+    const binding = tcpBinding()
+    return (
+      (binding && TcpSocket.takenFrom(accepted, binding, { buffer, callback: onRead })) ??
+      takeOver(accepted, { buffer, onRead }, true)
+    )
   }
 
   get queuedBytes(): number {

@@ -1,9 +1,9 @@
 /** A connection to an address by TCP, or to a unix socket. */
 import { connect } from 'node:net'
 import { BulkReader, type Ownership } from '../tcp/bulk-reader.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
-import { tcpBinding } from '../tcp/tcp-binding.ts'
-import { TcpSocket, type ReadTarget } from '../tcp/tcp-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
+import { tcpBinding } from '../../tcp/tcp-binding.ts'
+import { TcpSocket, type ReadTarget } from '../../tcp/tcp-socket.ts'
 import { UpstreamConnection } from './upstream-connection.ts'
 
 export class TcpUpstream extends UpstreamConnection {

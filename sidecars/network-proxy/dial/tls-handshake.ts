@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
 import { formatAuthority } from '../policy/authority.ts'
-import { asStream } from '../tcp/tcp-socket.ts'
+import { asStream } from '../../tcp/tcp-socket.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 
 export interface TlsDialOptions {

@@ -1,7 +1,7 @@
 /** A connection to an origin or a parent proxy, whatever carries it. */
-import { resetSocket } from '../reset-socket.ts'
+import { resetSocket } from '../../tcp/reset-socket.ts'
 import type { ByteSource, Ownership } from '../tcp/bulk-reader.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 
 /** Who gets what arrives. Exactly one sink at a time; it may hand the connection to another. */
 export interface UpstreamSink {

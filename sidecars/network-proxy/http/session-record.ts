@@ -4,7 +4,7 @@ import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 import type { TunnelScope } from './tunnel-scope.ts'
 
 export class SessionRecord {

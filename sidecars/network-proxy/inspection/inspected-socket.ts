@@ -1,7 +1,7 @@
 /** The server side of TLS with a client that believes to talk to an inspected host. */
 import type { Socket } from 'node:net'
 import { TLSSocket, type SecureContext } from 'node:tls'
-import { resetSocket } from '../reset-socket.ts'
+import { resetSocket } from '../../tcp/reset-socket.ts'
 
 /** As it travels in the handshake: each name after its length. */
 const PROTOCOLS = Buffer.from('\x02h2\x08http/1.1', 'latin1')

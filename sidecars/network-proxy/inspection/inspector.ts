@@ -1,8 +1,8 @@
 /** Decides which tunnels are read instead of relayed, and takes them over. */
 import type { Admission, Attempt } from '../admission.ts'
 import type { HttpServing } from '../http/client-session.ts'
-import { resetSocket } from '../reset-socket.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
+import { resetSocket } from '../../tcp/reset-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 import type { TunnelInspector } from '../tunnel/tunnel-opener.ts'
 import { isExcluded, type InspectionSettings } from './inspection-settings.ts'
 import { InspectedTunnel } from './inspected-tunnel.ts'

@@ -9,7 +9,7 @@ import { refusalText, type Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 import type { TunnelClient, TunnelOpener } from '../tunnel/tunnel-opener.ts'
 import {
   COMMAND_CONNECT,

@@ -12,7 +12,7 @@ import { canonicalHost, InvalidHost } from '../../protocol/host-pattern.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 import { REPLY, writeReply } from './socks-wire.ts'
 import { readUdpRequest, writeUdpReply } from './udp-datagram.ts'
 

@@ -7,7 +7,7 @@ import { Listener } from '../listener.ts'
 import { rawOrigin } from '../test-kit/origins.ts'
 import { eventually } from '../test-kit/owner.ts'
 import { forwardBytes, resumeWhenTaken, type ByteSource } from './bulk-reader.ts'
-import type { ByteSocket } from './byte-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 
 /** More than the kernel keeps for a reader that does not read. */
 const LARGE_BYTES = 16 * 1024 * 1024

@@ -2,8 +2,8 @@
  * Reads of one connection into memory that is used again: the stock stream takes 64 KiB of new memory for every
  * read, which is most of what a forwarder in Node pays for its bytes.
  */
-import type { ByteSocket } from './byte-socket.ts'
-import { sharedBuffer, type ReadTarget } from './tcp-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
+import { sharedBuffer, type ReadTarget } from '../../tcp/tcp-socket.ts'
 
 /**
  * How long bytes that were read are valid. `shared`: during the call only. `lent`: until the reader is resumed, when

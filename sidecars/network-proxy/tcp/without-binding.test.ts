@@ -9,10 +9,10 @@ import { echoOrigin, httpOrigin, rawOrigin } from '../test-kit/origins.ts'
 import { rules, startProxy, type FixtureOptions, type ProxyFixture } from '../test-kit/proxy-fixture.ts'
 import { get, RawClient } from '../test-kit/raw-client.ts'
 import { h2Origin, httpsOrigin, ORIGIN_ROOTS } from '../test-kit/tls-origins.ts'
-import { tcpBinding } from './tcp-binding.ts'
+import { tcpBinding } from '../../tcp/tcp-binding.ts'
 
 /** As in a runtime whose handles cannot be reached. */
-vi.mock('./tcp-binding.ts', () => ({ tcpBinding: vi.fn(() => undefined), listeningHandle: () => undefined }))
+vi.mock('../../tcp/tcp-binding.ts', () => ({ tcpBinding: vi.fn(() => undefined), listeningHandle: () => undefined }))
 
 const BODY = Buffer.alloc(6 * 1024 * 1024, 'body of some MiB ')
 const DIGEST = createHash('sha256').update(BODY).digest('hex')

@@ -9,7 +9,7 @@ import type { Ruling } from '../policy/policy.ts'
 import type { Refusal } from '../policy/refusal.ts'
 import type { Destination } from '../policy/rule-table.ts'
 import type { ConnectionLog } from '../records/connection-log.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 import { Tunnel, type ServerNames } from './tunnel.ts'
 
 /** The client's end while its tunnel is not open yet. Exactly one of these is called, once. */

@@ -9,9 +9,9 @@ import type { ConnectionLog } from '../records/connection-log.ts'
 import type { ConnectionRecord } from '../records/connection-record.ts'
 import { TLS_HANDSHAKE } from './client-hello.ts'
 import { ServerNameGuard } from './server-name-guard.ts'
-import { resetSocket } from '../reset-socket.ts'
+import { resetSocket } from '../../tcp/reset-socket.ts'
 import { forwardBytes, isBehind, resumeWhenTaken } from '../tcp/bulk-reader.ts'
-import type { ByteSocket } from '../tcp/byte-socket.ts'
+import type { ByteSocket } from '../../tcp/byte-socket.ts'
 
 /** An idle tunnel ends after this; chat and build clients are silent for a long time. */
 export const IDLE_LIMIT_MS = 60 * 60 * 1000

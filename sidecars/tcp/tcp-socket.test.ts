@@ -1,14 +1,16 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
-import { constants } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import fc from '../../testing/fast-check.ts'
-import { resetSocket } from '../reset-socket.ts'
-import { rawOrigin } from '../test-kit/origins.ts'
-import { eventually } from '../test-kit/owner.ts'
-import { silentPort } from '../test-kit/silent-origin.ts'
+import fc from '../testing/fast-check.ts'
+import { resetSocket } from './reset-socket.ts'
+import { rawOrigin } from '../network-proxy/test-kit/origins.ts'
+import { eventually } from '../network-proxy/test-kit/owner.ts'
+import { silentPort } from '../network-proxy/test-kit/silent-origin.ts'
 import type { ByteSocket } from './byte-socket.ts'
 import { tcpBinding } from './tcp-binding.ts'
 import { TcpSocket } from './tcp-socket.ts'
@@ -553,5 +555,69 @@ describe('TcpSocket', () => {
     expect((ours.socket as TcpSocket).intoStream().destroyed).toBe(true)
     await ours.until('close')
     expect((ours.socket as TcpSocket).intoStream(Buffer.from('unread')).destroyed).toBe(true)
+  })
+})
+
+describe('a connection taken from a stream', () => {
+  const target = (into: Buffer[]) => {
+    const memory = Buffer.alloc(PIECE_BYTES)
+    const callback = (sizeBytes: number) => {
+      into.push(Buffer.from(memory.subarray(0, sizeBytes)))
+      return true
+    }
+    return { buffer: () => memory, callback }
+  }
+
+  async function connected(path: { host: string; port: number } | { path: string }): Promise<Socket> {
+    const stream = connect(path)
+    stream.on('error', () => {})
+    onTestFinished(() => void stream.destroy())
+    await once(stream, 'connect')
+    return stream
+  }
+
+  it('carries bytes both ways, in place of the stream', async () => {
+    const heard: Buffer[] = []
+    let peer: Socket | undefined
+    const origin = await rawOrigin((socket) => {
+      peer = socket
+      socket.on('data', (bytes: Buffer) => heard.push(bytes))
+    })
+    const stream = await connected({ host: '127.0.0.1', port: origin.port })
+    const read: Buffer[] = []
+    const taken = TcpSocket.takenFrom(stream, binding, target(read))!
+    onTestFinished(() => taken.destroy())
+    taken.write(Buffer.from('out'))
+    await eventually(() => Buffer.concat(heard).toString() === 'out')
+    peer!.write('in')
+    taken.resume()
+    await eventually(() => Buffer.concat(read).toString() === 'in')
+    // It is nothing of the stream's any more.
+    stream.destroy()
+    peer!.write(', too')
+    await eventually(() => Buffer.concat(read).toString() === 'in, too')
+  })
+
+  it('is not to be had while the stream is still writing', async () => {
+    const origin = await rawOrigin((socket) => socket.pause())
+    const stream = await connected({ host: '127.0.0.1', port: origin.port })
+    stream.write(pattern(LARGE_BYTES))
+    expect(stream.writableLength).toBeGreaterThan(0)
+    expect(TcpSocket.takenFrom(stream, binding, target([]))).toBeUndefined()
+    expect(stream.destroyed).toBe(false)
+  })
+
+  it('is not to be had from a unix socket, which stays as it was', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'taken-'))
+    const server = createServer((socket) => socket.end('still here')).listen(join(folder, 's'))
+    onTestFinished(() => {
+      server.close()
+      rmSync(folder, { recursive: true })
+    })
+    await once(server, 'listening')
+    const stream = await connected({ path: join(folder, 's') })
+    expect(TcpSocket.takenFrom(stream, binding, target([]))).toBeUndefined()
+    const [bytes] = (await once(stream, 'data')) as [Buffer]
+    expect(bytes.toString()).toBe('still here')
   })
 })

@@ -19,6 +19,8 @@ const BEHIND_BYTES = 64 * 1024
 const END_OF_STREAM = -4095
 /** The other side has reset the connection: there is no half left to end. */
 const NOT_CONNECTED = 'ENOTCONN'
+/** Private by name, yet the same since the first versions of Node. */
+const HANDLE = '_handle'
 const SHARED_BYTES = 64 * 1024
 /** Of all reads without a target: what is in there is copied before anybody else reads. */
 export const sharedBuffer = Buffer.allocUnsafeSlow(SHARED_BYTES)
@@ -68,6 +70,20 @@ export class TcpSocket extends EventEmitter implements ByteSocket {
     const socket = new TcpSocket(new binding.Tcp(binding.SOCKET), binding, target)
     socket.startConnecting(address, port)
     return socket
+  }
+
+  /**
+   * Takes the connection of a stream of node:net, which must not be used any more; what it has read already stays
+   * with it. Undefined when it has none of this kind, or is still writing; then nothing has changed. Reads nothing
+   * before `resume`.
+   */
+  static takenFrom(stream: Socket, binding: TcpBinding, target: ReadTarget): TcpSocket | undefined {
+    const owner = stream as { [HANDLE]?: unknown }
+    const handle = owner[HANDLE]
+    if (!(handle instanceof binding.Tcp) || stream.writableLength > 0) return undefined
+    owner[HANDLE] = null
+    handle.readStop()
+    return new TcpSocket(handle, binding, target)
   }
 
   private startConnecting(address: string, port: number): void {

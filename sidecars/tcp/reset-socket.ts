@@ -1,5 +1,5 @@
 /** Ending a TCP connection so that the other side cannot take a torn stream for a whole one. */
-import type { ByteSocket } from './tcp/byte-socket.ts'
+import type { ByteSocket } from './byte-socket.ts'
 
 /**
  * Resets the connection. Where that is impossible it is closed: before it is connected, and while our
