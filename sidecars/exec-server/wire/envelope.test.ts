@@ -66,6 +66,9 @@ describe('reading a message', () => {
     ['neither method nor result', '{"id":1}'],
     ['a trace of the wrong type', '{"id":1,"method":"m","trace":7}'],
     ['a trace with a number', '{"id":1,"method":"m","trace":{"traceparent":7}}'],
+    ['half of a surrogate pair', '{"id":1,"method":"m","params":["\\ud83d"]}'],
+    ['the second half alone, in a key', '{"id":1,"method":"m","params":{"\\uDE00":1}}'],
+    ['two first halves', '{"id":"\\ud83d\\ud83d\\ude00","method":"m"}'],
     ['an error without a code', '{"id":1,"error":{"message":"x"}}'],
     ['a key that stands twice', '{"id":1,"method":"m","params":{"a":1,"a":2}}'],
     ['the envelope key twice', '{"id":1,"id":2,"method":"m"}'],
@@ -80,6 +83,20 @@ describe('reading a message', () => {
   it('takes a trace and null in its members', () => {
     expect(parse('{"id":1,"method":"m","trace":{"traceparent":"00-1","tracestate":null}}')).toMatchObject({
       method: 'm',
+    })
+  })
+
+  it('does not look at the trace of a notification', () => {
+    expect(parse('{"method":"initialized","trace":7}')).toEqual({
+      kind: 'notification',
+      method: 'initialized',
+      params: null,
+    })
+  })
+
+  it('takes escaped pairs, and what only looks like half of one', () => {
+    expect(parse('{"id":1,"method":"m","params":["\\uD83D\\ude00","\\\\ud83d","\\u00e9"]}')).toMatchObject({
+      params: ['😀', '\\ud83d', 'é'],
     })
   })
 

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { MalformedMessage } from '../../rpc/json-rpc.ts'
 import { KEPT_MESSAGE_BYTES } from './carrier.ts'
 import { checkJsonLimits, countMembers } from './json-limits.ts'
+import { hasLoneSurrogate } from './lone-surrogate.ts'
 
 export interface WireErrorObject {
   code: number
@@ -73,16 +74,17 @@ function readEnvelope(text: string, members: number, bulk: BulkMember | undefine
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('expected a JSON-RPC object')
+  if (hasLoneSurrogate(text)) throw new MalformedMessage('a \\u escape is half of a surrogate pair')
   if (countMembers(value) !== members) throw new MalformedMessage('a key stands twice in one object')
   const message = value as Record<string, unknown>
   const { id, method } = message
   const idText = id === undefined ? undefined : readId(id, text)
   if (typeof method === 'string') {
-    checkTrace(message.trace)
     const params = message.params ?? null
-    return idText === undefined
-      ? { kind: 'notification', method, params }
-      : { kind: 'request', idText, method, params, bulk }
+    if (idText === undefined) return { kind: 'notification', method, params }
+    // Of notifications nobody reads it.
+    checkTrace(message.trace)
+    return { kind: 'request', idText, method, params, bulk }
   }
   if (method !== undefined) throw new MalformedMessage('method: expected a string')
   if (idText === undefined) throw new MalformedMessage('neither a request, a notification nor a response')
