@@ -48,6 +48,17 @@ export const integer =
     return value
   }
 
+/**
+ * An unsigned 64-bit integer of a peer that counts further than JavaScript does: what is beyond safe range counts
+ * as the end of it. For limits, times and positions; an id would change.
+ */
+export const u64: Decoder<number> = (value, path) => {
+  if (typeof value !== 'number' || !Number.isInteger(value)) wrong(path, 'a whole number', value)
+  if (value < 0 || value > MAX_U64) throw new DecodeError(path, `expected 0..${MAX_U64}, got ${value}`)
+  return Math.min(value, Number.MAX_SAFE_INTEGER)
+}
+const MAX_U64 = 2 ** 64
+
 /** Accepts anything; for values that are only passed on. */
 export const unknown: Decoder<unknown> = (value) => value
 

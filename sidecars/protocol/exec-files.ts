@@ -7,6 +7,7 @@ import {
   object,
   optional,
   string,
+  u64,
   whenAbsent,
   withDefault,
   type Infer,
@@ -43,9 +44,9 @@ export const readDirectoryResult = object({
   entries: array(object({ fileName: string, isDirectory: boolean, isFile: boolean })),
 })
 export const walkOptions = object({
-  maxDepth: integer(0),
-  maxDirectories: integer(0),
-  maxEntries: integer(0),
+  maxDepth: u64,
+  maxDirectories: u64,
+  maxEntries: u64,
   followDirectorySymlinks: boolean,
   pruneHiddenDirectories: withDefault(boolean, false),
 })
@@ -72,11 +73,11 @@ export const openParams = object({
   sandbox,
 })
 export const openResult = object({ handleId: string })
-export const readBlockParams = object({ handleId: string, offset: integer(0), len: integer(0) })
+export const readBlockParams = object({ handleId: string, offset: u64, len: u64 })
 export const readBlockResult = object({ chunk: string, eof: boolean })
-export const writeBlockParams = object({ handleId: string, offset: integer(0), chunk: string })
+export const writeBlockParams = object({ handleId: string, offset: u64, chunk: string })
 export const closeHandleParams = object({ handleId: string })
-export const watchMissingParams = object({ watchId: integer(0), missing: array(string), present: optional(string) })
+export const watchMissingParams = object({ watchId: u64, missing: array(string), present: optional(string) })
 export const watchMissingResult = object({ watching: boolean })
 /** Notification `fs/missingChanged`. */
 export const missingChanged = object({ watchId: integer(0) })

@@ -8,6 +8,7 @@ import {
   object,
   optional,
   string,
+  u64,
   whenAbsent,
   withDefault,
   type Infer,
@@ -22,7 +23,7 @@ export const httpRequestParams = object({
   headers: whenAbsent(array(object({ name: string, value: string, valueEnvVar: optional(string) })), []),
   bodyBase64: optional(string),
   /** Covers headers and, when streaming, the body; absent = no limit, 0 = times out at once. */
-  timeoutMs: optional(integer(0)),
+  timeoutMs: optional(u64),
   redirectPolicy: whenAbsent(literal('follow', 'stop'), 'follow' as const),
   requestId: string,
   streamResponse: whenAbsent(boolean, false),

@@ -13,6 +13,7 @@ import {
   optional,
   record,
   string,
+  u64,
   whenAbsent,
   withDefault,
   type Infer,
@@ -117,9 +118,9 @@ export type SpawnErrorKind = Infer<typeof spawnErrorKind>
 
 export const processReadParams = object({
   processId: string,
-  afterSeq: withDefault(integer(0), 0),
-  maxBytes: optional(integer(0)),
-  waitMs: withDefault(integer(0), 0),
+  afterSeq: withDefault(u64, 0),
+  maxBytes: optional(u64),
+  waitMs: withDefault(u64, 0),
 })
 export const readChunk = object({ seq: integer(1), stream: outputStream, chunk: string })
 export const processReadReply = object({
