@@ -1,13 +1,14 @@
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, readlink, symlink, type FileHandle } from 'node:fs/promises'
+import { lstat, open, readlink, symlink, type FileHandle } from 'node:fs/promises'
 import type { BytePath } from '../../protocol/path-uri.ts'
 import { WireError } from '../wire/wire-error.ts'
 import { childOf, isWithin, nameOf, parentOf } from './byte-path.ts'
-import { canonicalize, childrenOf, isMissing } from './folders.ts'
+import { canonicalize, childrenOf, createDirectory, isMissing } from './folders.ts'
 import {
   isDirect,
   locateEntry,
   locateReadable,
+  locateVisible,
   locateWritableEntry,
   openForWriting,
   withPlace,
@@ -25,7 +26,10 @@ export interface CopyReach {
   to: Reach
 }
 
-/** `fs/copy`: a file, a folder with everything in it, or a link as a link. Modes are kept. */
+/**
+ * `fs/copy`: a file, a folder with everything in it, or a link as a link. Modes are kept. A folder is copied into
+ * one that is there already; missing ones above it are made.
+ */
 export async function copy(
   source: BytePath,
   destination: BytePath,
@@ -49,7 +53,7 @@ async function futurePath(path: BytePath, reach: Reach): Promise<BytePath> {
     return await canonicalize(path, reach)
   } catch (error) {
     if (!isMissing(error) || path === '/') throw error
-    return childOf(await canonicalize(parentOf(path), reach), nameOf(path))
+    return childOf(await futurePath(parentOf(path), reach), nameOf(path))
   }
 }
 
@@ -63,8 +67,9 @@ async function copyEntry(entry: Place, destination: BytePath, reach: CopyReach):
 }
 
 async function copyFolder(entry: Place, destination: BytePath, reach: CopyReach): Promise<void> {
-  const target = await withPlace(locateWritableEntry(destination, reach.to), async (place) => {
-    await mkdir(place.fsPath)
+  await createDirectory(destination, true, reach.to)
+  const target = await withPlace(locateVisible(destination, reach.to), async (place) => {
+    reach.to.policy?.requireWrite(place.path)
     return place.path
   })
   // From here on the way is known: a link that turns up on it now was put there to lead us astray.

@@ -24,8 +24,7 @@ export class FileHandles implements Disposable {
   private readonly files = new Map<string, Promise<OpenFile>>()
 
   async open(handleId: string, path: BytePath, mode: 'read' | 'replace', reach: Reach): Promise<void> {
-    if (Buffer.byteLength(handleId) > MAX_HANDLE_ID_BYTES)
-      throw new WireError('invalidRequest', `file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`)
+    requireShortId(handleId)
     if (this.files.has(handleId)) throw new WireError('invalidRequest', `file handle \`${handleId}\` already exists`)
     if (this.files.size >= MAX_HANDLES)
       throw new WireError('invalidRequest', `at most ${MAX_HANDLES} file handles may be open per connection`)
@@ -60,6 +59,7 @@ export class FileHandles implements Disposable {
 
   /** An unknown name is no error. */
   async close(handleId: string): Promise<void> {
+    requireShortId(handleId)
     const opening = this.files.get(handleId)
     if (!opening) return
     this.files.delete(handleId)
@@ -72,10 +72,16 @@ export class FileHandles implements Disposable {
   }
 
   private async find(handleId: string): Promise<OpenFile> {
+    requireShortId(handleId)
     const opening = this.files.get(handleId)
     if (!opening) throw new WireError('notFound', `unknown file handle \`${handleId}\``)
     return opening
   }
+}
+
+function requireShortId(handleId: string): void {
+  if (Buffer.byteLength(handleId) > MAX_HANDLE_ID_BYTES)
+    throw new WireError('invalidRequest', `file handle ID must not exceed ${MAX_HANDLE_ID_BYTES} bytes`)
 }
 
 async function openFile(path: BytePath, mode: 'read' | 'replace', reach: Reach): Promise<OpenFile> {

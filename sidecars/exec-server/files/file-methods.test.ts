@@ -259,11 +259,16 @@ describe('fs/createDirectory', () => {
     ['c/x', { recursive: false }, NOT_FOUND],
     ['f', {}, EXISTS],
     ['l', {}, EXISTS],
+    ['dangling', {}, EXISTS],
+    ['dangling/x', {}, EXISTS],
     ['f/x', {}, NOT_A_FOLDER],
     ['dl/c', { followSymlinks: false }, NOT_A_FOLDER],
     ['dl', { followSymlinks: false }, NOT_A_FOLDER],
   ])('refuses %s with %j', async (path, more, error) => {
     await refused(call('createDirectory', at(path, more))).toMatchObject(error)
+  })
+  it('ends where the system says that something is missing although the parent is there', async () => {
+    await refused(call('createDirectory', { path: 'file:///proc/gatehouse/x' })).toMatchObject(NOT_FOUND)
   })
 })
 
@@ -290,6 +295,9 @@ describe('fs/getMetadata', () => {
     ['l', { followSymlinks: false }, { code: -32600, message: 'path contains a symbolic link' }],
     ['dangling', { followSymlinks: false }, { code: -32600, message: 'path contains a symbolic link' }],
     ['dl/a', { followSymlinks: false }, NOT_A_FOLDER],
+    ['dl/none', { followSymlinks: false }, NOT_A_FOLDER],
+    ['dangling/none', { followSymlinks: false }, NOT_A_FOLDER],
+    ['none/below', { followSymlinks: false }, NOT_FOUND],
   ])('refuses %s with %j', async (path, more, error) => {
     await refused(call('getMetadata', at(path, more))).toMatchObject(error)
   })
@@ -358,15 +366,27 @@ describe('fs/walk', () => {
   ])('with %j', async (more, entries, truncated) => {
     expect(await walked(more)).toEqual({ entries, errors: [], truncated })
   })
+  it('counts links and special files that it does not list, but no links that lead nowhere', async () => {
+    // .hidden, d, dl, f, fifo, l; then what is in folders.
+    expect(await walked({ maxEntries: 6 })).toMatchObject({
+      entries: ['.hidden directory', 'd directory', 'f file'],
+      truncated: true,
+    })
+    expect(await walked({ maxEntries: 9 })).toMatchObject({ truncated: false })
+    expect(await walked({ maxEntries: 8 })).toMatchObject({ truncated: true })
+  })
   it.each([['f'], ['dl'], ['fifo']])('of %s is empty', async (path) => {
     expect(await walked({}, path)).toEqual({ entries: [], errors: [], truncated: false })
   })
-  it.each([[{ maxDepth: 65 }], [{ maxDirectories: 10_001 }], [{ maxEntries: 50_001 }]])('refuses %j', async (more) => {
-    await refused(walked(more)).toMatchObject({
-      code: -32600,
-      message: 'filesystem walk limits exceed maximums: depth=64, directories=10000, entries=50000',
-    })
-  })
+  it.each([[{ maxDepth: 65 }], [{ maxDepth: 2 ** 64 }], [{ maxDirectories: 10_001 }], [{ maxEntries: 50_001 }]])(
+    'refuses %j',
+    async (more) => {
+      await refused(walked(more)).toMatchObject({
+        code: -32600,
+        message: 'filesystem walk limits exceed maximums: depth=64, directories=10000, entries=50000',
+      })
+    },
+  )
   it.each([[{ maxDirectories: 0 }], [{ maxEntries: 0 }]])('refuses %j', async (more) => {
     await refused(walked(more)).toMatchObject({
       code: -32600,
@@ -400,6 +420,7 @@ describe('fs/remove', () => {
     ['f/x', {}, NOT_A_FOLDER],
     ['d', { followSymlinks: false }, { code: -32603, message: 'recursive no-follow removal is unsupported' }],
     ['dl/a', { recursive: false, followSymlinks: false }, NOT_A_FOLDER],
+    ['l', { recursive: false, followSymlinks: false }, { code: -32600, message: 'path contains a symbolic link' }],
   ])('refuses %s with %j', async (path, more, error) => {
     await refused(call('remove', at(path, more))).toMatchObject(error)
   })
@@ -423,6 +444,20 @@ describe('fs/copy', () => {
     symlinkSync('a', join(root, 'd/la'))
     await copy('d', 'd2', true)
     expect(readdirSync(join(root, 'd2')).sort()).toEqual(['a', 'la', 'sub'])
+  })
+  it('copies a folder into one that is there, and makes what is missing above', async () => {
+    mkdirSync(join(root, 'there/sub'), { recursive: true })
+    writeFileSync(join(root, 'there/a'), 'old')
+    writeFileSync(join(root, 'there/sub/kept'), 'kept')
+    await copy('d', 'there', true)
+    expect(readFileSync(join(root, 'there/a'), 'utf8')).toBe('A')
+    expect(readFileSync(join(root, 'there/sub/kept'), 'utf8')).toBe('kept')
+    await copy('d', 'no/such/folder', true)
+    expect(readdirSync(join(root, 'no/such/folder')).sort()).toEqual(['a', 'sub'])
+  })
+  it('a folder does not get into itself by folders that are missing yet', async () => {
+    await refused(copy('d', 'dl/no/in', true)).toMatchObject({ code: -32600 })
+    expect(readdirSync(join(root, 'd')).sort()).toEqual(['a', 'sub'])
   })
   it.each([
     ['f', 'f'],
@@ -513,6 +548,12 @@ describe('file handles', () => {
     await open('x'.repeat(32))
     await refused(open('x'.repeat(33))).toMatchObject({ message: 'file handle ID must not exceed 32 bytes' })
     await refused(open('é'.repeat(17))).toMatchObject({ message: 'file handle ID must not exceed 32 bytes' })
+    const tooLong = { handleId: 'x'.repeat(33), offset: 0, len: 1, chunk: b64('x') }
+    for (const method of ['readBlock', 'writeBlock', 'close'])
+      await refused(call(method, tooLong)).toMatchObject({
+        code: -32600,
+        message: 'file handle ID must not exceed 32 bytes',
+      })
     expect(await call('close', { handleId: 'h' })).toEqual({})
     expect(await call('close', { handleId: 'h' })).toEqual({})
     await refused(call('readBlock', { handleId: 'h', offset: 0, len: 1 })).toMatchObject({
@@ -585,12 +626,21 @@ describe('fs/watchMissing', () => {
     await vi.waitUntil(() => fired().length > 0, 20_000)
     expect(fired()).toEqual([5])
   })
+  it('ids begin at 1', async () => {
+    expect(await watch(0, ['new'])).toEqual({ watching: false })
+    expect(await watch(1, ['new'])).toEqual({ watching: true })
+  })
   it.each([
     [3, ['new'], undefined],
     [2, ['new'], undefined],
     [9, ['f'], undefined],
     [9, [], undefined],
     [9, ['new'], 'none'],
+    [2 ** 64, ['new'], undefined],
+    [9, ['dl/new'], undefined],
+    [9, ['f/new'], undefined],
+    [9, ['new'], 'l'],
+    [9, ['new'], 'dl/a'],
   ])('does not watch with id %i for %j while %s is present', async (watchId, missing, present) => {
     await watch(3, ['other'])
     expect(await watch(watchId, missing, present)).toEqual({ watching: false })

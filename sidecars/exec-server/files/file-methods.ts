@@ -123,7 +123,8 @@ export function registerFileMethods(table: MethodTable, options: FileMethodOptio
     if (p.recursive && p.followSymlinks === false)
       throw new WireError('internal', 'recursive no-follow removal is unsupported')
     const { path, reach } = await allow(p, { kind: 'remove' }, connection)
-    await remove(path, p, reach)
+    // What the client asks for; an allowed change goes without links on its way in any case.
+    await remove(path, { ...p, refusesLinks: !p.followSymlinks }, reach)
   })
   register('copy', copyParams, async (p, connection) => {
     const source = pathOf(p.sourcePath)

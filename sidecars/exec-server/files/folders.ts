@@ -49,7 +49,7 @@ export async function canonicalize(path: BytePath, reach: Reach): Promise<BytePa
 /** `fs/createDirectory`. With `recursive` an existing folder is no error and missing parents are made. */
 export async function createDirectory(path: BytePath, recursive: boolean, reach: Reach): Promise<void> {
   if (isDirect(reach)) {
-    await mkdir(nodePath(path), { recursive })
+    await (recursive ? makeAll(path) : mkdir(nodePath(path)))
     return
   }
   if (recursive && (await isFolder(path, reach))) return
@@ -59,6 +59,30 @@ export async function createDirectory(path: BytePath, recursive: boolean, reach:
     if (!recursive || !isMissing(error) || path === '/') throw error
     await createDirectory(parentOf(path), true, reach)
     await makeOne(path, reach)
+  }
+}
+
+/**
+ * Makes a folder and the missing ones above it. Node's own `recursive` never ends where the parent is there and
+ * the system says all the same that something is missing, as in /proc.
+ */
+async function makeAll(path: BytePath): Promise<void> {
+  const failure = await makeOrFind(path)
+  if (failure === null) return
+  if (osCodeOf(failure) !== 'ENOENT' || path === '/') throw failure
+  await makeAll(parentOf(path))
+  const second = await makeOrFind(path)
+  if (second !== null) throw second
+}
+
+/** What making the folder failed with, unless it is there. */
+async function makeOrFind(path: BytePath): Promise<unknown> {
+  try {
+    await mkdir(nodePath(path))
+    return null
+  } catch (error) {
+    const found = await stat(nodePath(path)).catch(() => null)
+    return found?.isDirectory() ? null : error
   }
 }
 

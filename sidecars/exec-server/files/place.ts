@@ -57,7 +57,10 @@ class PinnedPlace implements Place {
 /** The place a path leads to, the last link followed. It exists; nothing is checked but the way. */
 async function pin(path: BytePath, followSymlinks: boolean): Promise<PinnedPlace> {
   requireDescriptorPaths()
-  const handle = await open(nodePath(path), O_PATH | (followSymlinks ? 0 : O_NOFOLLOW))
+  const handle = await open(nodePath(path), O_PATH | (followSymlinks ? 0 : O_NOFOLLOW)).catch(async (error) => {
+    if (!followSymlinks && osCodeOf(error) === 'ENOENT' && (await isBehindLink(path))) throw osError('ENOTDIR')
+    throw error
+  })
   try {
     const fsPath = nodePath(`/proc/self/fd/${handle.fd}`)
     const real = (await readlink(fsPath, { encoding: 'buffer' })).toString('latin1') as BytePath
@@ -68,6 +71,15 @@ async function pin(path: BytePath, followSymlinks: boolean): Promise<PinnedPlace
     await handle.close()
     throw error
   }
+}
+
+/** Whether a link stands above a path that leads to nothing. */
+async function isBehindLink(path: BytePath): Promise<boolean> {
+  for (let at = path; at !== '/';) {
+    at = parentOf(at)
+    if ((await lstat(nodePath(at)).catch(() => null))?.isSymbolicLink()) return true
+  }
+  return false
 }
 
 /** The kernel marks the name of a removed place; only a place that is still found under its name counts. */

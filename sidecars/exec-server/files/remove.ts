@@ -1,5 +1,6 @@
 import { lstat, rm, rmdir, unlink } from 'node:fs/promises'
 import type { BytePath } from '../../protocol/path-uri.ts'
+import { WireError } from '../wire/wire-error.ts'
 import { childrenOf, isMissing } from './folders.ts'
 import { osError } from './file-error.ts'
 import {
@@ -17,13 +18,21 @@ export interface RemoveOptions {
   recursive: boolean
   /** A missing path is no error. */
   force: boolean
+  /** A link is refused instead of removed. */
+  refusesLinks?: boolean
 }
 
 /** `fs/remove`: a link itself is removed, never what it leads to. */
-export async function remove(path: BytePath, { recursive, force }: RemoveOptions, reach: Reach): Promise<void> {
+export async function remove(
+  path: BytePath,
+  { recursive, force, refusesLinks }: RemoveOptions,
+  reach: Reach,
+): Promise<void> {
   try {
     await withPlace(locateEntry(path, reach), async (entry) => {
-      const isFolder = (await lstat(entry.fsPath)).isDirectory()
+      const facts = await lstat(entry.fsPath)
+      if (refusesLinks && facts.isSymbolicLink()) throw new WireError('invalidRequest', 'path contains a symbolic link')
+      const isFolder = facts.isDirectory()
       reach.policy?.requireWrite(entry.path)
       // All or nothing as far as the sandbox goes: what may stay is known before the first deletion.
       if (isFolder && reach.policy?.protectsBelow(entry.path)) throw osError('EROFS')

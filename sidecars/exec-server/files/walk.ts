@@ -40,6 +40,8 @@ class Walk {
   private readonly entered = new Set<string>()
   private readonly queue: Folder[] = []
   private directories = 0
+  /** What counts for `maxEntries`: the unlisted as well. */
+  private met = 0
 
   constructor(
     private readonly options: WalkOptions,
@@ -75,10 +77,11 @@ class Walk {
       for (const child of children) {
         const kind = await this.kindOf(child)
         if (!kind) continue
-        if (this.result.entries.length === this.options.maxEntries) {
+        if (this.met++ === this.options.maxEntries) {
           this.result.truncated = true
           return
         }
+        if (kind === 'unlisted') continue
         // Under the name that was asked for, not the one a pinned place really has.
         const childPath = `${path === '/' ? '' : path}/${child.name}` as BytePath
         this.result.entries.push({ path: formatPathUri(childPath), kind })
@@ -88,15 +91,16 @@ class Walk {
     })
   }
 
-  private async kindOf({ entry, path }: Child): Promise<'file' | 'directory' | null> {
+  /** Null for a link that leads nowhere one may see. */
+  private async kindOf({ entry, path }: Child): Promise<'file' | 'directory' | 'unlisted' | null> {
     if (entry.isFile()) return 'file'
     if (entry.isDirectory()) return 'directory'
-    if (!entry.isSymbolicLink() || !this.options.followDirectorySymlinks) return null
+    if (!entry.isSymbolicLink()) return 'unlisted'
     try {
       const leadsToFolder = await withPlace(locateVisible(path, this.reach), async (place) =>
         (await factsOf(place)).isDirectory(),
       )
-      return leadsToFolder ? 'directory' : null
+      return leadsToFolder && this.options.followDirectorySymlinks ? 'directory' : 'unlisted'
     } catch {
       return null
     }

@@ -11,17 +11,23 @@ const MAX_FOLDERS = 512
  * than every earlier one; it fires once and is gone.
  */
 export class MissingWatch implements Disposable {
-  private highestId = -1
+  /** As the reference server: an id begins at 1. */
+  private highestId = 0
   private current: WatchRun | undefined
 
   constructor(private readonly onChange: (watchId: number) => void) {}
 
-  /** False: stale id, nothing to wait for, or the system has no watches left. */
+  /**
+   * False: stale id, nothing to wait for, a link on the way (it can be turned elsewhere without a sign where we
+   * watch), or the system has no watches left.
+   */
   start(watchId: number, missing: BytePath[], present: BytePath | null): boolean {
-    if (watchId <= this.highestId) return false
+    // One beyond safe range is not the number that the client sent, and could not be told back to it.
+    if (watchId <= this.highestId || watchId === Number.MAX_SAFE_INTEGER) return false
     this.highestId = watchId
     this.dispose()
     if (missing.length === 0 || missing.some(exists) || (present !== null && !exists(present))) return false
+    if (missing.some(hasDetour) || (present !== null && (hasDetour(present) || isLink(present)))) return false
     const run = new WatchRun(missing, present, () => {
       if (this.current !== run) return
       this.dispose()
@@ -90,6 +96,19 @@ function firstMissing(path: BytePath): BytePath {
     if (!exists(at)) return at
   }
   return path
+}
+
+/** Whether something above a path is there and no folder: a link, or a file where a folder may come. */
+function hasDetour(path: BytePath): boolean {
+  for (let at = path; at !== '/';) {
+    at = parentOf(at)
+    if (exists(at) && !lstatSync(nodePath(at), { throwIfNoEntry: false })?.isDirectory()) return true
+  }
+  return false
+}
+
+function isLink(path: BytePath): boolean {
+  return lstatSync(nodePath(path), { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }
 
 function exists(path: BytePath): boolean {
