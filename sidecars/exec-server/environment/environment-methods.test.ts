@@ -108,6 +108,7 @@ describe('environmentConfig/read', () => {
     [{ configPaths: [], requirementsPaths: [] }, 'at least one config or requirements path is required'],
     [{ configPaths: [[]] }, 'TOML paths must contain at least one key segment'],
     [{ cwd: '/tmp' }, 'invalid URI: relative URL without a base'],
+    [{ cwd: 'file://host/tmp' }, "'file://host/tmp' is invalid on 'linux'"],
   ])('refuses %j', async (more, message) => {
     await expect(query(more)).rejects.toMatchObject({ code: -32602, message })
   })

@@ -4,6 +4,7 @@ import { sandboxObject } from '../../protocol/exec-sandbox.ts'
 import { pathOf, toFileError } from '../files/file-error.ts'
 import { FilePolicy, type PolicyContext } from '../files/file-policy.ts'
 import type { MethodTable } from '../wire/method-table.ts'
+import { WireError } from '../wire/wire-error.ts'
 import { defaultConfigPlaces, readConfigLayers, type ConfigPlaces } from './config-layers.ts'
 import { defaultSkillRoots, discoverSkills, type SkillRoot } from './skills.ts'
 
@@ -13,6 +14,15 @@ export interface EnvironmentMethodOptions {
   /** Default: this account's. */
   configPlaces?: ConfigPlaces
   skillRoots?: SkillRoot[]
+}
+
+/** Here a path of another system is a bad parameter, not a bad request as in `fs/*`. */
+function requireOwnPath(uri: string): void {
+  try {
+    pathOf(uri)
+  } catch (error) {
+    throw error instanceof WireError ? new WireError('invalidParams', error.message) : error
+  }
 }
 
 /** Absent, null or an object, whose members mean nothing. */
@@ -31,7 +41,7 @@ export function registerEnvironmentMethods(table: MethodTable, options: Environm
   table.register('environment/status', 'environment status', noParams, () => ({ status: 'ready' }))
   table.register('environmentConfig/read', 'environment config', environmentConfigParams, async (params) => {
     // Names the project that asks; its own files are the client's to read.
-    pathOf(params.cwd)
+    requireOwnPath(params.cwd)
     return readConfigLayers(params, places)
   })
   table.register('capabilities/discoverV2', 'capability discovery', discoverParams, async (params) => {

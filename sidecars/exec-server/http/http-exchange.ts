@@ -39,7 +39,7 @@ export async function exchange(
     host: connectHost(url),
     port: portOf(url),
   }
-  if (!proxy) return send(url.protocol === 'https:' ? requestTls(options) : requestPlain(options), lines, body)
+  if (!proxy) return send(url.protocol === 'https:' ? requestTls(options) : requestPlain(options), options, lines, body)
   if (isSocksProxy(proxy)) {
     const target = { host: connectHost(url), port: portOf(url) }
     return sendThrough(await openSocksTunnel(proxy, target, signal), url, options, lines, body)
@@ -52,7 +52,7 @@ export async function exchange(
     const authorization = proxyAuthorization(proxy)
     if (authorization && !lines.has('proxy-authorization')) lines.set('proxy-authorization', [authorization])
     Object.assign(options, { host: connectHost(proxy), port: portOf(proxy), path: withoutUser(url) })
-    return send(proxy.protocol === 'https:' ? requestTls(options) : requestPlain(options), lines, body)
+    return send(proxy.protocol === 'https:' ? requestTls(options) : requestPlain(options), options, lines, body)
   }
   return sendThrough(await openTunnel(proxy, url, signal), url, options, lines, body)
 }
@@ -71,17 +71,24 @@ function sendThrough(
     const request = requestPlain({ ...overTunnel, createConnection: () => tunnel })
     // It was paused so that nothing is lost before somebody reads it.
     request.once('socket', (socket) => socket.resume())
-    return send(request, lines, body)
+    return send(request, options, lines, body)
   }
   const host = connectHost(url)
   // Server names are names: an address has none to send.
   const servername = isIP(host) === 0 ? host : undefined
   const createConnection = () => connectTls({ socket: tunnel, host, servername, ALPNProtocols: ['http/1.1'] })
-  return send(requestTls({ ...overTunnel, createConnection }), lines, body)
+  return send(requestTls({ ...overTunnel, createConnection }), options, lines, body)
 }
 
-function send(request: ClientRequest, lines: Map<string, string[]>, body: Buffer | null): Promise<IncomingMessage> {
+function send(
+  request: ClientRequest,
+  { method = 'GET' }: RequestOptions,
+  lines: Map<string, string[]>,
+  body: Buffer | null,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    // Node makes it upper case; methods are what they were written as.
+    request.method = method
     for (const [name, values] of lines) request.setHeader(name, values.length === 1 ? (values[0] as string) : values)
     request.on('response', resolve)
     request.on('error', reject)
@@ -106,7 +113,8 @@ function headerLines(headers: CallHeader[], url: URL, body: Buffer | null): Map<
   // Half an encoded body cannot be decoded.
   if (!lines.has('range')) addMissing('accept-encoding', ACCEPT_ENCODING)
   addMissing('host', url.host)
-  if (body && body.length > 0) lines.set('content-length', [String(body.length)])
+  // A body in chunks has no length.
+  if (body && body.length > 0 && !lines.has('transfer-encoding')) lines.set('content-length', [String(body.length)])
   return lines
 }
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
-import { connect, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer as createPlainServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -131,6 +131,27 @@ describe('what is sent', () => {
       ['x-b', Buffer.from('é').toString('latin1')],
       ['host', 'other.test'],
     ])
+  })
+  it('has a method in lower case as it was written', async () => {
+    const lines: string[] = []
+    const plain = createPlainServer((socket) =>
+      socket.once('data', (bytes) => {
+        lines.push(String(bytes).split('\r\n', 1)[0] as string)
+        socket.end('HTTP/1.1 204 No Content\r\n\r\n')
+      }),
+    )
+    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
+    try {
+      await ask({ url: `http://127.0.0.1:${(plain.address() as AddressInfo).port}/x`, method: 'get' })
+      expect(lines).toEqual(['get /x HTTP/1.1'])
+    } finally {
+      plain.close()
+    }
+  })
+  it('has a body in chunks when the caller says so', async () => {
+    const headers = [{ name: 'transfer-encoding', value: 'chunked' }]
+    expect(await ask({ url: '/ok', method: 'POST', headers, bodyBase64: 'aGk=' })).toMatchObject({ status: 200 })
+    expect(seen[0]).toMatchObject({ method: 'POST', body: 'hi' })
   })
   it.each([['GET'], ['POST'], ['PUT'], ['DELETE']])('has the body, with %s too', async (method) => {
     await ask({ url: '/ok', method, bodyBase64: 'aGk=' })
