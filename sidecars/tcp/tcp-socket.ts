@@ -346,7 +346,12 @@ function writeTaken(this: PendingWrite, status: number): void {
 /** An error as those of node:net: `code` is the system's, such as ECONNRESET. */
 function systemError(status: number, call: string): NodeJS.ErrnoException {
   const code = getSystemErrorName(status)
-  return Object.assign(new Error(`${call} ${code}`), { code, errno: status, syscall: call })
+  const { stackTraceLimit } = Error
+  // Where it was made tells nothing, and noting it down costs as much as a system call.
+  Error.stackTraceLimit = 0
+  const error = new Error(`${call} ${code}`)
+  Error.stackTraceLimit = stackTraceLimit
+  return Object.assign(error, { code, errno: status, syscall: call })
 }
 
 /** The same connection as a stream of node:net; see `TcpSocket.intoStream`. */

@@ -17,7 +17,11 @@ let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-port-'))
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+const processes: ManagedProcess[] = []
+afterEach(() => {
+  for (const process of processes.splice(0)) process.dispose()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const idle: Child = {
   pid: 1,
@@ -40,6 +44,7 @@ function runningProcess(spoolBytes = 64 * 1024 * 1024): ManagedProcess {
     () => {},
   )
   process.begin(idle, undefined)
+  processes.push(process)
   return process
 }
 const print = (process: ManagedProcess, size: number) => process.onOutput('stdout', Buffer.alloc(size, 'a'), undefined)
