@@ -33,7 +33,7 @@ export const sandboxNetwork = literal('restricted', 'enabled')
 export const sandboxPermissions = variant('type', {
   managed: object({ file_system: sandboxFileSystem, network: sandboxNetwork }),
   disabled: object({}),
-  external: object({ network: optional(sandboxNetwork) }),
+  external: object({ network: sandboxNetwork }),
 })
 export const sandboxObject = object({
   permissions: sandboxPermissions,
