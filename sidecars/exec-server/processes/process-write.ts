@@ -1,5 +1,6 @@
 import type { Infer } from '../../protocol/decode.ts'
 import type { processWriteParams, WriteStatus } from '../../protocol/exec-process.ts'
+import { stayAwake } from '../../tcp/stay-awake.ts'
 import type { Session } from '../sessions/session.ts'
 import { Base64Error, type Base64Text } from '../wire/base64-text.ts'
 import { WireError } from '../wire/wire-error.ts'
@@ -25,9 +26,15 @@ export function writeProcess(
   if (process.isInputEnded) return { status: 'stdinClosed' }
   process.writeIds.add(writeId)
   const pending = bytes.length > 0 ? process.write(bytes) : undefined
+  if (bytes.length <= TYPED_BYTES) stayAwake(ECHO_MS)
   if (closeStdin) process.endInput()
   return pending ? afterwards(pending, process, writeId) : ACCEPTED
 }
+
+/** More is no input that somebody waits for the echo of. */
+const TYPED_BYTES = 4 * 1024
+/** The echo of a terminal takes 0.2 ms: four wake-ups, two of which are the system's. */
+const ECHO_MS = 0.3
 
 const ACCEPTED = { status: 'accepted' } as const
 

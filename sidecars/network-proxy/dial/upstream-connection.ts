@@ -1,4 +1,5 @@
 /** A connection to an origin or a parent proxy, whatever carries it. */
+import { stayAwake } from '../../tcp/stay-awake.ts'
 import { resetSocket } from '../../tcp/reset-socket.ts'
 import type { ByteSource, Ownership } from '../tcp/bulk-reader.ts'
 import type { ByteSocket } from '../../tcp/byte-socket.ts'
@@ -15,6 +16,9 @@ export interface UpstreamSink {
   onClose(error: Error | undefined): void
 }
 
+/** What an origin on this machine takes at least, and the way there and back. */
+const LOCAL_ANSWER_MS = 0.15
+
 export abstract class UpstreamConnection implements ByteSource {
   sink: UpstreamSink | undefined
   abstract readonly socket: ByteSocket
@@ -25,6 +29,11 @@ export abstract class UpstreamConnection implements ByteSource {
     readonly address: string,
     readonly port: number,
   ) {}
+
+  /** After something was sent that is answered at once where the origin is on this machine. */
+  expectAnswer(): void {
+    if (this.port === 0 || this.address.startsWith('127.') || this.address === '::1') stayAwake(LOCAL_ANSWER_MS)
+  }
 
   abstract readonly ownership: Ownership
   abstract pause(): void

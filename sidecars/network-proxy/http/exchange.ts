@@ -87,6 +87,7 @@ export class Exchange implements UpstreamSink {
     const text = requestHeadText(this.head, this.parts.target, this.parts.form)
     this.record.bytesOut += text.length
     this.upstream.socket.write(text, 'latin1')
+    this.upstream.expectAnswer()
   }
 
   /**

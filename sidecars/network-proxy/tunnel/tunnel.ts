@@ -18,6 +18,9 @@ export const IDLE_LIMIT_MS = 60 * 60 * 1000
 /** A client that starts TLS has to finish its hello in this time. */
 export const HELLO_LIMIT_MS = 5000
 
+/** More is no message whose answer somebody waits for. */
+const QUESTION_BYTES = 4 * 1024
+
 /** Who may be named by the TLS greeting inside a tunnel. */
 export interface ServerNames {
   /** Whether the policy allows `host` (canonical) in place of the tunnel's own, without asking anybody. */
@@ -88,6 +91,7 @@ export class Tunnel implements UpstreamSink, ClientSink, LiveConnection {
     if (this.guard) return this.inspectHello(this.guard, Buffer.from(bytes))
     this.record.bytesOut += bytes.length
     forwardBytes(this.connection, this.upstream.socket, bytes, this.onUpstreamTaken)
+    if (bytes.length <= QUESTION_BYTES) this.upstream.expectAnswer()
   }
   private readonly onUpstreamTaken = (): void => resumeWhenTaken(this.connection, this.upstream.socket)
 
