@@ -16,8 +16,8 @@ const full = (reads: number) => Array.from({ length: reads }, () => READ_BYTES)
 
 describe('the watch for floods', () => {
   it('gives the thread what follows 128 KiB of full reads that mostly waited', () => {
-    expect(sharesIn(full(34), everyRead(1))).toEqual([[33, 512]])
-    expect(sharesIn(full(34), everyRead(0.5))).toEqual([[33, 512]])
+    expect(sharesIn(full(34), everyRead(1))).toEqual([[33, 2048]])
+    expect(sharesIn(full(34), everyRead(0.5))).toEqual([[33, 2048]])
   })
 
   it('gives it nothing when most of them did not wait', () => {
@@ -25,16 +25,16 @@ describe('the watch for floods', () => {
   })
 
   it('counts from the start after a read that was not full', () => {
-    expect(sharesIn([...full(32), READ_BYTES - 1, ...full(33)], everyRead(1))).toEqual([[66, 512]])
+    expect(sharesIn([...full(32), READ_BYTES - 1, ...full(33)], everyRead(1))).toEqual([[66, 2048]])
   })
 
   it('gives more each time, to a bound, and little again when they did not wait in between', () => {
-    const shares = [512, 1024, 2048, 4096, 8192, 8192].map((share, index) => [33 * (index + 1), share])
-    expect(sharesIn(full(33 * 6), everyRead(1))).toEqual(shares)
+    const shares = [2048, 4096, 8192, 8192].map((share, index) => [33 * (index + 1), share])
+    expect(sharesIn(full(33 * 4), everyRead(1))).toEqual(shares)
     expect(sharesIn(full(33 * 4), (read) => (read > 66 && read <= 99 ? 0 : 1))).toEqual([
-      [33, 512],
-      [66, 1024],
-      [132, 512],
+      [33, 2048],
+      [66, 4096],
+      [132, 2048],
     ])
   })
 })

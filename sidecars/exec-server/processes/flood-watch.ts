@@ -9,15 +9,16 @@ const FLOOD_READS = 32
 /**
  * The least part of the reads that had to wait. Where the reader waits, the processors are idle by turns and a thread
  * of its own gives half as much again; where they have other work, output is there before it is asked for, and a
- * thread that takes a processor, too, halves what is got. Measured on two cores: two thirds wait, and one in twenty.
+ * thread that takes a processor, too, halves what is got. Measured on two cores: two thirds wait, and one in twenty, and
+ * more or less of them for a moment: it is nearer to the one that costs more when it is taken for the other.
  */
-const MIN_WAITING_SHARE = 0.5
+const MIN_WAITING_SHARE = 0.25
 
 /**
  * So much the thread reads after the first such verdict, and twice as much after each that confirms the one before.
  * In between the next verdict is made: what else the machine does changes, and by chance it looks otherwise.
  */
-const MIN_SHARE_BYTES = 512 * 1024
+const MIN_SHARE_BYTES = 2 * 1024 * 1024
 const MAX_SHARE_BYTES = 8 * 1024 * 1024
 
 /** Sees by the reads of one terminal whether they should rather be a thread's: see FloodReader. */
