@@ -1,4 +1,4 @@
-/** What the proxy asks of a connection: met by `TcpSocket`, and by the sockets of node:net and node:tls. */
+/** What the proxy and the exec server ask of a connection: met by `TcpSocket`, and by the sockets of node:net and node:tls. */
 export interface ByteSocket {
   readonly connecting: boolean
   readonly destroyed: boolean

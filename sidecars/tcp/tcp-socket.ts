@@ -1,4 +1,4 @@
-/** A TCP connection right on the runtime's handle: what node:net does for every stream, a proxy needs a part of. */
+/** A TCP connection right on the runtime's handle: what node:net does for every stream, we need a part of. */
 import { EventEmitter } from 'node:events'
 import { isIPv6, Socket } from 'node:net'
 import { getSystemErrorName } from 'node:util'

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import { takeOver } from '../streams/read-into.ts'
 import type { ByteSocket } from '../../tcp/byte-socket.ts'
 import { tcpBinding } from '../../tcp/tcp-binding.ts'
 import { TcpSocket } from '../../tcp/tcp-socket.ts'
@@ -39,7 +38,10 @@ export class WebSocketCarrier implements Carrier {
     accepted.setTimeout(0)
     // Finds a peer whose machine is gone; one that is merely slow keeps its connection.
     accepted.setKeepAlive(true, PING_INTERVAL_MS)
-    this.socket = this.lean(accepted) ?? accepted
+    const binding = tcpBinding()
+    const target = { buffer: () => this.reader.room(), callback: (bytesRead: number) => this.received(bytesRead) }
+    // Without the stream around it, which is much of what a short message costs.
+    this.socket = (binding && TcpSocket.takenFrom(accepted, binding, target)) ?? accepted
     const { socket } = this
     this.writer = new MessageWriter(socket, websocketFraming, () => this.handlers?.onDrained())
     this.pings = setInterval(() => this.writer.sendControl(controlFrame(OPCODE.ping)), PING_INTERVAL_MS)
@@ -47,17 +49,6 @@ export class WebSocketCarrier implements Carrier {
     socket.on('error', (error) => this.end(error.message))
     socket.on('end', () => this.end('the client closed the connection'))
     socket.on('close', () => this.end('the client closed the connection'))
-  }
-
-  /** The connection without the stream around it, which is much of what a short message costs. */
-  private lean(accepted: Socket): ByteSocket | undefined {
-    const buffer = () => this.reader.room()
-    const onRead = (bytesRead: number) => this.received(bytesRead)
-    const binding = tcpBinding()
-    return (
-      (binding && TcpSocket.takenFrom(accepted, binding, { buffer, callback: onRead })) ??
-      takeOver(accepted, { buffer, onRead }, true)
-    )
   }
 
   get queuedBytes(): number {
