@@ -10,8 +10,8 @@ import type { Actor } from '../sidecars/protocol/decision.ts'
 import { ExecClient, websocketConnector } from '../sidecars/exec-server/client/index.ts'
 import { sandboxOf, WORKSPACE_WRITE } from '../sidecars/testing/confined-commands.ts'
 import type { RunEnd, RunRequest } from './control/controlled-host.ts'
-import { createHost, type Host } from './host.ts'
-import { NodeLauncher } from './supervisor/node-launcher.ts'
+import type { Host } from './host.ts'
+import { builtHost } from './testing/built-host.ts'
 
 const owner: Actor = { kind: 'person', via: 'window' }
 const until = <T>(look: () => T) => vi.waitUntil(look, { timeout: 20_000, interval: 10 })
@@ -33,15 +33,7 @@ describe('a host with its real sidecars', () => {
       join(dataDir, 'rules', 'default.rules'),
       'prefix_rule(["echo"])\nprefix_rule(["sudo"], "forbidden", justification="no root")\n',
     )
-    host = await createHost({
-      dataDir,
-      runDir: join(dataDir, 'run'),
-      version: '0.1.0',
-      program: '/opt/gatehouse/bin/gatehouse',
-      launcher: new NodeLauncher(join(import.meta.dirname, '../out/sidecars')),
-      log: () => {},
-      timing: { backoffFirstMs: 100 },
-    })
+    host = await builtHost(dataDir, { backoffFirstMs: 100 })
     await host.start()
     origin = createServer((_request, response) => response.end('from the origin'))
     await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))

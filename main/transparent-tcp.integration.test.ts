@@ -7,8 +7,8 @@ import type { ApprovalView, FeedSnapshot } from '../preload/api.ts'
 import type { Actor } from '../sidecars/protocol/decision.ts'
 import { ExecClient, websocketConnector } from '../sidecars/exec-server/client/index.ts'
 import { sandboxOf, WORKSPACE_WRITE } from '../sidecars/testing/confined-commands.ts'
-import { createHost, type Host } from './host.ts'
-import { NodeLauncher } from './supervisor/node-launcher.ts'
+import type { Host } from './host.ts'
+import { builtHost } from './testing/built-host.ts'
 
 const owner: Actor = { kind: 'person', via: 'window' }
 const until = <T>(look: () => T) => vi.waitUntil(look, { timeout: 20_000, interval: 10 })
@@ -45,15 +45,7 @@ beforeAll(async () => {
     'prefix_rule(["python3"])\nnetwork_rule("open.test", decision="allow")\n',
   )
   await writeFile(join(dataDir, 'network.toml'), 'transparent_tcp = true\nallow_upstream_proxy = true\n')
-  host = await createHost({
-    dataDir,
-    runDir: join(dataDir, 'run'),
-    version: '0.1.0',
-    program: '/opt/gatehouse/bin/gatehouse',
-    launcher: new NodeLauncher(join(import.meta.dirname, '../out/sidecars')),
-    log: () => {},
-    timing: { backoffFirstMs: 100 },
-  })
+  host = await builtHost(dataDir, { backoffFirstMs: 100 })
   await host.start()
   agent = new ExecClient({
     clientName: 'test agent',

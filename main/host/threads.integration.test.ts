@@ -6,8 +6,8 @@ import type { OwnerThreadCalls, OwnerThreadMethod, ThreadNews } from '../../prel
 import type { Actor } from '../../sidecars/protocol/decision.ts'
 import { sessionOfThread } from '../../sidecars/protocol/ids.ts'
 import { ScriptedModel } from '../../sidecars/testing/scripted-model.ts'
-import { createHost, type Host } from '../host.ts'
-import { NodeLauncher } from '../supervisor/node-launcher.ts'
+import type { Host } from '../host.ts'
+import { builtHost } from '../testing/built-host.ts'
 
 const owner: Actor = { kind: 'person', via: 'window' }
 const until = <T>(look: () => T) => vi.waitUntil(look, { timeout: 20_000, interval: 10 })
@@ -36,14 +36,7 @@ afterEach(async () => {
 
 async function startHost(): Promise<void> {
   news = []
-  host = await createHost({
-    dataDir,
-    runDir: join(dataDir, 'run'),
-    version: '0.1.0',
-    program: '/opt/gatehouse/bin/gatehouse',
-    launcher: new NodeLauncher(join(import.meta.dirname, '../../out/sidecars')),
-    log: () => {},
-  })
+  host = await builtHost(dataDir)
   await host.start()
   host.onThreadNews((said) => void news.push(said))
 }
