@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process'
 import { findProgram } from '../processes/program-path.ts'
 import { withoutMasters } from '../streams/terminal-masters.ts'
+import { Finding } from './finding.ts'
 import { unavailable } from './sandbox.ts'
 
 /** How long the try-out may take; a healthy one takes some 10 ms. */
 const PROBE_TIMEOUT_MS = 10_000
-/** A failure is remembered this long: somebody may be installing what is missing right now. */
-const FAILURE_VALID_MS = 5_000
 const INSTALL = 'install it with: sudo apt-get install bubblewrap'
 /** What bwrap says when the kernel or a security module keeps namespaces from this account. */
 const NO_NAMESPACES = /namespace|uid map|setgroups|unshare|clone/i
@@ -18,7 +17,7 @@ export interface Bubblewrap {
 
 /** Finds out once whether sandboxes can be made on this machine. */
 export class BubblewrapProbe {
-  private known: Promise<Bubblewrap> | undefined
+  private readonly finding = new Finding<Bubblewrap>()
 
   constructor(
     /** PATH of the server: a command's own must not choose what confines it. */
@@ -28,13 +27,7 @@ export class BubblewrapProbe {
 
   /** @throws WireError `sandboxUnavailable`, naming what is missing and what to do */
   require(): Promise<Bubblewrap> {
-    if (this.known) return this.known
-    const probing = this.probe()
-    this.known = probing
-    probing.catch(() => {
-      setTimeout(() => (this.known = undefined), FAILURE_VALID_MS).unref()
-    })
-    return probing
+    return this.finding.get(() => this.probe())
   }
 
   private async probe(): Promise<Bubblewrap> {

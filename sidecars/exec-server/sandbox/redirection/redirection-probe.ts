@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { withoutMasters } from '../../streams/terminal-masters.ts'
 import type { Bubblewrap } from '../bubblewrap-probe.ts'
+import { Finding } from '../finding.ts'
 import { ProxyBridge, type BridgePrograms } from '../proxy-bridge.ts'
 import { unavailable } from '../sandbox.ts'
 import type { Machine } from '../seccomp/system-calls.ts'
@@ -9,8 +10,6 @@ import { reportingWords } from './reporting-words.ts'
 
 /** How long the try-out may take; a healthy one takes some 100 ms. */
 const PROBE_TIMEOUT_MS = 10_000
-/** A failure is remembered this long: somebody may be installing what is missing right now. */
-const FAILURE_VALID_MS = 5_000
 const WALLS = ['--die-with-parent', '--unshare-user', '--unshare-pid', '--cap-drop', 'ALL']
 const FILES = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc']
 /** Connects to an address that exists nowhere, and prints what it hears there. */
@@ -24,7 +23,7 @@ const HEARD = 'redirected\n'
 
 /** Finds out once whether connections can be redirected on this machine. */
 export class RedirectionProbe {
-  private known: Promise<void> | undefined
+  private readonly finding = new Finding<void>()
 
   constructor(
     /** Existing private folder. */
@@ -37,18 +36,13 @@ export class RedirectionProbe {
    * @throws WireError `sandboxUnavailable` naming the field, the reason and what to do
    */
   async require(field: string, programs: BridgePrograms & { bubblewrap: Bubblewrap }): Promise<void> {
-    if (!this.known) {
-      const probing = this.probe(programs)
-      this.known = probing
-      probing.catch(() => {
-        setTimeout(() => (this.known = undefined), FAILURE_VALID_MS).unref()
+    await this.finding
+      .get(() => this.probe(programs))
+      .catch((error: unknown) => {
+        throw unavailable(
+          `${field}: connections cannot be redirected here: ${(error as Error).message}; it takes Linux 5.9 or later with seccomp and a kernel that lets a process look into another one of its user; leave ${field} out and use the proxy variables`,
+        )
       })
-    }
-    await this.known.catch((error: unknown) => {
-      throw unavailable(
-        `${field}: connections cannot be redirected here: ${(error as Error).message}; it takes Linux 5.9 or later with seccomp and a kernel that lets a process look into another one of its user; leave ${field} out and use the proxy variables`,
-      )
-    })
   }
 
   private async probe({ bubblewrap, perl, nsenter }: BridgePrograms & { bubblewrap: Bubblewrap }): Promise<void> {
